@@ -1,0 +1,1 @@
+"""The side door: the command line, one file for each group of commands."""

@@ -1,0 +1,1 @@
+"""The workshop: the service lane, which runs turns over a model API."""
