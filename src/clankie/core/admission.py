@@ -1,0 +1,177 @@
+"""The fence at the door: what is admitted, what is the same again, what is refused.
+
+Order (the protocol's): a known delivery id is answered with its receipt before any revision is
+compared; then the revision; then the bound of the queue. A refusal records nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+from clankie.core.conversation import OPERATOR, Role
+from clankie.core.delivery import RETRYABLE, InputState
+from clankie.core.errors import (
+    BackpressureError,
+    ConversationClosedError,
+    ConversationReadOnlyError,
+    DeliveryConflictError,
+    ReceiptExpiredError,
+    RevisionConflictError,
+    TransitionRefusedError,
+    UnconfirmedError,
+)
+
+if TYPE_CHECKING:
+    from clankie.core.conversation import Author, Conversation
+
+TEXT_LIMIT: Final = 65_536
+"""Characters of one input; the wire's bound, not a setting."""
+
+
+class Mode(StrEnum):
+    """How an input wants to reach a busy driver."""
+
+    AUTO = "auto"
+    STEER = "steer"
+    QUEUE = "queue"
+
+
+class Origin(StrEnum):
+    """What kind of input it is; decides which drivers it may reach."""
+
+    OWNER = "owner"
+    ROOM = "room"
+    ESCALATION = "escalation"
+    REPORT = "report"
+    WAKE = "wake"
+    WATCH = "watch"
+    LINEAR = "linear"
+    ROUND = "round"
+    GOAL = "goal"
+    INTERNAL = "internal"
+
+    @property
+    def role(self) -> Role:
+        """How the log labels the words."""
+        if self is Origin.OWNER:
+            return Role.OWNER
+        return Role.ROOM if self is Origin.ROOM else Role.EXTERNAL
+
+    @property
+    def retries(self) -> bool:
+        """Whether a known failure is tried again by itself: only wakes are."""
+        return self is Origin.WAKE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """An input somebody offers. `delivery_id` is the stored one; `text` is as it was sent.
+
+    `expected_revision` is what an interactive client saw; host inputs carry none.
+    `automatic`: nobody asked for this anew; a program repeats what it could not confirm.
+    `wake`: the waiting wake that this input is; `depth`: how many wakes led to it.
+    """
+
+    delivery_id: str
+    conversation: str
+    text: str
+    origin: Origin = Origin.OWNER
+    author: Author = OPERATOR
+    mode: Mode = Mode.AUTO
+    expected_revision: int | None = None
+    retry_of: str | None = None
+    automatic: bool = False
+    wake: str | None = None
+    depth: int = 0
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of what makes it the same input: conversation, mode and normalised text."""
+        return fingerprint(self.conversation, self.mode, self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is stored under the offered id."""
+
+    fingerprint: str
+    state: InputState
+    pruned: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """All that the decision needs to know of the conversation, read under its lock.
+
+    `unresolved`: an uncertain delivery here with the offered fingerprint. `retried`: the state of
+    the delivery named by `retry_of`. `bound`: how many inputs may wait.
+    """
+
+    conversation: Conversation
+    known: Known | None = None
+    unresolved: str | None = None
+    retried: InputState | None = None
+    bound: int
+
+
+class Verdict(StrEnum):
+    """What to do with an offer that is not refused."""
+
+    ADMIT = "admit"
+    REPEAT = "repeat"
+
+
+def normalise(text: str) -> str:
+    """Line ends as ``\\n``, blanks around it trimmed: what a fingerprint compares."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").strip()
+
+
+def fingerprint(conversation: str, mode: Mode, text: str, attachments: tuple[str, ...] = ()) -> str:
+    """SHA-256, hexadecimal, of an unambiguous encoding; `attachments` are content digests."""
+    whole = json.dumps([conversation, mode, normalise(text), attachments], separators=(",", ":"))
+    return hashlib.sha256(whole.encode()).hexdigest()
+
+
+def decide(offer: Offer, standing: Standing) -> Verdict:
+    """Whether the offer is new, the same again, or refused.
+
+    Raises:
+        DeliveryConflictError, UnconfirmedError, ReceiptExpiredError: the id is known.
+        ConversationReadOnlyError, ConversationClosedError: nothing can be sent there.
+        TransitionRefusedError: what it wants to try again has not ended badly.
+        RevisionConflictError: the owner's client is behind.
+        BackpressureError: too much waits already.
+    """
+    if standing.known is not None:
+        return _known(offer, standing.known)
+    conversation = standing.conversation
+    if conversation.read_only and offer.origin is Origin.OWNER:
+        raise ConversationReadOnlyError(conversation.id)
+    if conversation.closed:
+        raise ConversationClosedError(conversation.id)
+    if offer.automatic and standing.unresolved is not None:
+        raise UnconfirmedError(standing.unresolved)
+    if standing.retried is not None and standing.retried not in RETRYABLE:
+        raise TransitionRefusedError(f"The delivery {offer.retry_of!r}", standing.retried, "retried")
+    seen = offer.expected_revision
+    if seen is not None and seen != conversation.revision:
+        raise RevisionConflictError(conversation.revision, conversation.cursor)
+    if conversation.waiting >= standing.bound:
+        raise BackpressureError
+    return Verdict.ADMIT
+
+
+def _known(offer: Offer, known: Known) -> Verdict:
+    if known.fingerprint != offer.fingerprint:
+        if known.state is InputState.UNCERTAIN:
+            raise UnconfirmedError(offer.delivery_id)
+        raise DeliveryConflictError(offer.delivery_id)
+    if known.pruned:
+        raise ReceiptExpiredError(offer.delivery_id)
+    if known.state is InputState.UNCERTAIN and offer.automatic:
+        raise UnconfirmedError(offer.delivery_id)
+    return Verdict.REPEAT

@@ -1,0 +1,305 @@
+"""Conversations and what their logs hold.
+
+Rule 1: a log only grows. A cursor is 1, 2, 3 … without gaps, and is never reused.
+Rule 2: the host stamps the author; nothing in a text can.
+Rule 3: the revision counts what the owner did (messages, resets, renames, closing), nothing else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any, Final, assert_never
+
+
+class Kind(StrEnum):
+    """What a conversation is for."""
+
+    GLOBAL = "global"
+    WORKSPACE = "workspace"
+    ROOM = "room"
+    LEAD = "lead"
+    INBOX = "inbox"
+
+
+class State(StrEnum):
+    """What a conversation is doing, as lists show it."""
+
+    IDLE = "idle"
+    RUNNING = "running"
+    WAITING_SEAT = "waiting_seat"
+    HELD = "held"
+    CLOSED = "closed"
+
+
+class Principal(StrEnum):
+    """Who may stand behind a request or an event."""
+
+    OPERATOR = "operator"
+    DEVICE = "device"
+    SEAT = "seat"
+    WORKER = "worker"
+    CAPTAIN = "captain"
+    ROOM = "room"
+    FLEET = "fleet"
+    WEBHOOK = "webhook"
+    SYSTEM = "system"
+    METRICS = "metrics"
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """Who, as the host established it."""
+
+    principal: Principal
+    id: str
+
+    def to_wire(self) -> dict[str, str]:
+        """``{"principal": …, "id": …}``."""
+        return {"principal": self.principal, "id": self.id}
+
+
+OPERATOR: Final = Author(Principal.OPERATOR, "operator")
+CAPTAIN: Final = Author(Principal.CAPTAIN, "captain")
+SYSTEM: Final = Author(Principal.SYSTEM, "clankie")
+
+
+class Role(StrEnum):
+    """Whose words a message holds."""
+
+    OWNER = "owner"
+    AGENT = "agent"
+    EXTERNAL = "external"
+    ROOM = "room"
+
+
+class ToolPhase(StrEnum):
+    """Where a tool call is."""
+
+    STARTED = "started"
+    COMPLETED = "completed"
+    FAILED = "failed"
+
+
+class TurnPhase(StrEnum):
+    """Where a turn is."""
+
+    ADMITTED = "admitted"
+    STARTED = "started"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    UNCERTAIN = "uncertain"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What a turn cost the provider, in tokens, and how many model requests it took."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    requests: int = 0
+
+    def to_wire(self) -> dict[str, int]:
+        """Three whole numbers."""
+        return {
+            "input_tokens": self.input_tokens,
+            "output_tokens": self.output_tokens,
+            "requests": self.requests,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """Words, with the delivery they came by or answer."""
+
+    role: Role
+    text: str
+    delivery_id: str | None = None
+    source: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A tool call as the log tells it; `detail` is one bounded line."""
+
+    call_id: str
+    name: str
+    phase: ToolPhase
+    delivery_id: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """A step in the life of a delivery that a reader of the log wants to see."""
+
+    phase: TurnPhase
+    delivery_id: str
+    code: str | None = None
+    detail: str | None = None
+    partial: str | None = None
+    usage: Usage | None = None
+    routing_reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """The service says something about the conversation itself."""
+
+    code: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reset:
+    """Projections begin after this."""
+
+
+Body = Message | Tool | Turn | Notice | Reset
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One entry of a log. `at` is UTC, whole milliseconds."""
+
+    cursor: int
+    at: datetime
+    author: Author
+    body: Body
+
+
+def projectable(body: Body) -> bool:
+    """Whether projections show it: messages and finished tool actions."""
+    match body:
+        case Message():
+            return True
+        case Tool(phase=phase):
+            return phase is not ToolPhase.STARTED
+        case Turn() | Notice() | Reset():
+            return False
+        case _:
+            assert_never(body)
+
+
+def kind_name(body: Body) -> str:
+    """The ``kind`` on the wire and on disk."""
+    match body:
+        case Message():
+            return "message"
+        case Tool():
+            return "tool"
+        case Turn():
+            return "turn"
+        case Notice():
+            return "notice"
+        case Reset():
+            return "reset"
+        case _:
+            assert_never(body)
+
+
+def body_to_wire(body: Body) -> dict[str, Any]:
+    """The fields of one kind; what is None is left out."""
+    match body:
+        case Message(role=role, text=text, delivery_id=delivery, source=source):
+            wire: dict[str, Any] = {"role": role, "text": text, "delivery_id": delivery, "source": source}
+        case Tool():
+            wire = {
+                "call_id": body.call_id,
+                "name": body.name,
+                "phase": body.phase,
+                "delivery_id": body.delivery_id,
+                "detail": body.detail,
+            }
+        case Turn():
+            wire = {
+                "phase": body.phase,
+                "delivery_id": body.delivery_id,
+                "code": body.code,
+                "detail": body.detail,
+                "partial": body.partial,
+                "usage": None if body.usage is None else body.usage.to_wire(),
+                "routing_reason": body.routing_reason,
+            }
+        case Notice(code=code, text=text):
+            wire = {"code": code, "text": text}
+        case Reset():
+            wire = {}
+        case _:
+            assert_never(body)
+    return {name: value for name, value in wire.items() if value is not None}
+
+
+def timestamp(at: datetime) -> str:
+    """RFC 3339, UTC, milliseconds: ``2026-11-30T12:00:00.000Z``."""
+    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def event_to_wire(event: Event) -> dict[str, Any]:
+    """``{cursor, kind, author, at, …}``."""
+    return {
+        "cursor": event.cursor,
+        "kind": kind_name(event.body),
+        "author": event.author.to_wire(),
+        "at": timestamp(event.at),
+        **body_to_wire(event.body),
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """A conversation as lists and rights need it.
+
+    `cursor` is the last event's; `oldest` the first that is still kept. `running`, `waiting`,
+    `held` and `uncertain` count inputs.
+    """
+
+    id: str
+    name: str
+    kind: Kind
+    revision: int
+    cursor: int
+    created_at: datetime
+    closed: bool = False
+    oldest: int = 1
+    directory: str | None = None
+    running: int = 0
+    waiting: int = 0
+    held: int = 0
+    uncertain: int = 0
+    unread_reports: int = 0
+
+    @property
+    def state(self) -> State:
+        """What it is doing now."""
+        if self.closed:
+            return State.CLOSED
+        if self.running or self.waiting > self.held:
+            return State.RUNNING
+        return State.HELD if self.held else State.IDLE
+
+    @property
+    def read_only(self) -> bool:
+        """Rooms are run by their rooms, not by generic sends and resets."""
+        return self.kind is Kind.ROOM
+
+
+def conversation_to_wire(conversation: Conversation) -> dict[str, Any]:
+    """As `/v1/conversations` lists it. The service lane drives what no seat is attached to."""
+    wire: dict[str, Any] = {
+        "id": conversation.id,
+        "name": conversation.name,
+        "kind": conversation.kind,
+        "state": conversation.state,
+        "revision": conversation.revision,
+        "cursor": conversation.cursor,
+        "driver": {"kind": "service"},
+        "unread_reports": conversation.unread_reports,
+        "uncertain": conversation.uncertain,
+        "created_at": timestamp(conversation.created_at),
+    }
+    if conversation.directory is not None:
+        wire["directory"] = conversation.directory
+    return wire

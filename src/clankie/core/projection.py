@@ -1,0 +1,120 @@
+"""The bounded view of a log: newest first into the budget, read oldest first.
+
+The budget is a hard maximum in characters for the rendered text, the marker included. What is left
+out is always the oldest, and the marker counts it. Callers feed entries newest first and stop when
+`Projecting.add` says so: the cost follows the budget, not the log.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, assert_never
+
+from clankie.core.conversation import Message, Role, Tool, timestamp
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from clankie.core.conversation import Author
+    from clankie.core.settings import ProjectionLimits
+
+_MARKER: Final = "[{count} earlier events omitted]"
+_MARKER_ROOM: Final = len(_MARKER.format(count=2**53)) + 2
+_SPEAKERS: Final = {
+    Role.OWNER: "owner",
+    Role.AGENT: "you",
+    Role.EXTERNAL: "external",
+    Role.ROOM: "room",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One projected event: its cursor, its body with bounded text, and its rendered line."""
+
+    cursor: int
+    body: Message | Tool
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """Entries oldest first, and how many projectable events came before them."""
+
+    entries: tuple[Entry, ...]
+    omitted: int
+
+    @property
+    def through(self) -> int:
+        """The newest cursor shown, 0 when there is none."""
+        return self.entries[-1].cursor if self.entries else 0
+
+    @property
+    def text(self) -> str:
+        """What a reader sees: the marker, then a paragraph an entry."""
+        marker = [_MARKER.format(count=self.omitted)] if self.omitted else []
+        return "\n\n".join([*marker, *(entry.line for entry in self.entries)])
+
+
+def clipped(text: str, limit: int) -> str:
+    """`text` within `limit` characters; a cut says how much is missing."""
+    if len(text) <= limit:
+        return text
+    room = max(0, limit - len(f" … [{len(text)} characters cut]"))
+    return f"{text[:room]} … [{len(text) - room} characters cut]"[:limit]
+
+
+@dataclass(slots=True)
+class Projecting:
+    """Collects entries newest first until the budget is used."""
+
+    limits: ProjectionLimits
+    _entries: list[Entry] = field(default_factory=list[Entry])
+    _used: int = 0
+
+    def add(self, cursor: int, at: datetime, author: Author, body: Message | Tool) -> bool:
+        """Take one more, older than all before; False when it does not fit: stop there."""
+        short = self._bounded(body)
+        line = _rendered(at, author, short)
+        cost = len(line) + 2
+        if self._used + cost > self.limits.budget - _MARKER_ROOM:
+            return False
+        self._used += cost
+        self._entries.append(Entry(cursor, short, line))
+        return True
+
+    def done(self, total: int) -> Projection:
+        """Close it; `total` counts every projectable event that could have been shown."""
+        return Projection(tuple(reversed(self._entries)), max(0, total - len(self._entries)))
+
+    def _bounded(self, body: Message | Tool) -> Message | Tool:
+        match body:
+            case Message():
+                return Message(
+                    role=body.role,
+                    text=clipped(body.text, self.limits.message),
+                    delivery_id=body.delivery_id,
+                    source=body.source,
+                )
+            case Tool():
+                return Tool(
+                    call_id=body.call_id,
+                    name=body.name,
+                    phase=body.phase,
+                    delivery_id=body.delivery_id,
+                    detail=clipped(body.detail, self.limits.tool_detail),
+                )
+            case _:
+                assert_never(body)
+
+
+def _rendered(at: datetime, author: Author, body: Message | Tool) -> str:
+    when = timestamp(at)[:16].replace("T", " ")
+    match body:
+        case Message(role=role, text=text, source=source):
+            origin = "" if source is None else f" ({source})"
+            return f"[{when}] {_SPEAKERS[role]}{origin}: {text}"
+        case Tool(name=name, phase=phase, detail=detail):
+            return f"[{when}] {author.principal} tool {name} {phase}: {detail}"
+        case _:
+            assert_never(body)

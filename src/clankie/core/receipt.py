@@ -1,0 +1,155 @@
+"""The receipt of a delivery: what is known of it, and the sentence that says so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, assert_never
+
+from clankie.core.conversation import timestamp
+from clankie.core.delivery import AttemptState, InputState, ServiceState
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from clankie.core.admission import Mode, Origin
+    from clankie.core.conversation import Author, Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """A tool call of an attempt. `state`: attempting, completed, failed or uncertain.
+
+    `effect` says that it may have changed something outside the conversation.
+    """
+
+    call_id: str
+    name: str
+    effect: bool
+    state: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One try at having an input answered. `n` counts from 1.
+
+    `started_at` is the reservation, `asked_at` the moment from which the model may have been asked.
+    `into` names the delivery whose run it joined.
+    """
+
+    n: int
+    state: AttemptState
+    started_at: datetime
+    asked_at: datetime | None = None
+    ended_at: datetime | None = None
+    code: str | None = None
+    into: str | None = None
+    tools: tuple[ToolCall, ...] = ()
+
+    def to_wire(self) -> dict[str, Any]:
+        """As a receipt lists it."""
+        wire: dict[str, Any] = {
+            "n": self.n,
+            "destination": {"kind": "service"},
+            "state": self.state,
+            "started_at": timestamp(self.started_at),
+        }
+        if self.ended_at is not None:
+            wire["ended_at"] = timestamp(self.ended_at)
+        if self.code is not None:
+            wire["code"] = self.code
+        if self.into is not None:
+            wire["into"] = self.into
+        if self.tools:
+            wire["evidence"] = {
+                "tools": [
+                    {"call_id": t.call_id, "name": t.name, "effect": t.effect, "state": t.state}
+                    for t in self.tools
+                ]
+            }
+        return wire
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery:
+    """An input and everything known of it.
+
+    `message_cursor` is where its words stand in the log, `reply_cursor` where the answer stands.
+    `not_before` and `held` keep a failed wake back; `depth` counts the wakes that led to it.
+    """
+
+    id: str
+    conversation: str
+    origin: Origin
+    author: Author
+    text: str
+    mode: Mode
+    fingerprint: str
+    state: InputState
+    admitted_at: datetime
+    message_cursor: int
+    settled_at: datetime | None = None
+    code: str | None = None
+    detail: str | None = None
+    reply_cursor: int | None = None
+    reply_delivery_id: str | None = None
+    absorbed_by: str | None = None
+    retry_of: str | None = None
+    not_before: datetime | None = None
+    held: str | None = None
+    depth: int = 0
+    attempts: tuple[Attempt, ...] = ()
+
+    def to_wire(self) -> dict[str, Any]:
+        """The receipt as the protocol shows it; the text itself stays in the log."""
+        wire: dict[str, Any] = {
+            "id": self.id,
+            "fingerprint": self.fingerprint,
+            "state": self.state,
+            "mode": self.mode,
+            "conversation": self.conversation,
+            "origin": self.origin,
+            "admitted_at": timestamp(self.admitted_at),
+            "message_cursor": self.message_cursor,
+            "settled_at": None if self.settled_at is None else timestamp(self.settled_at),
+            "code": self.code,
+            "detail": explain(self),
+            "reply_cursor": self.reply_cursor,
+            "reply_delivery_id": self.reply_delivery_id,
+            "absorbed_by": self.absorbed_by,
+            "retry_of": self.retry_of,
+            "not_before": None if self.not_before is None else timestamp(self.not_before),
+            "held": self.held,
+            "attempts": [attempt.to_wire() for attempt in self.attempts],
+        }
+        return {name: value for name, value in wire.items() if value is not None}
+
+
+def tool_started(delivery: Delivery) -> bool:
+    """Whether any attempt started a tool: sending it again may repeat what the tool did."""
+    return any(attempt.tools for attempt in delivery.attempts)
+
+
+def explain(delivery: Delivery) -> str | None:
+    """What is known of an input that did not end well, in one sentence; None when nothing is odd."""
+    match delivery.state:
+        case InputState.UNCERTAIN | InputState.ABANDONED:
+            return _uncertain(delivery)
+        case InputState.FAILED | InputState.NOT_SENT | InputState.CANCELLED:
+            return delivery.detail
+        case InputState.QUEUED:
+            return None if delivery.held is None else f"It is held: {delivery.held}."
+        case InputState.RUNNING | InputState.SETTLED | InputState.ABSORBED:
+            return None
+        case _:
+            assert_never(delivery.state)
+
+
+def _uncertain(delivery: Delivery) -> str:
+    lost = next((a for a in reversed(delivery.attempts) if a.state is ServiceState.UNCERTAIN), None)
+    if lost is None:
+        return "Nothing is known of how it ended."
+    asked = lost.asked_at or lost.started_at
+    tools = ", ".join(f"{tool.name} ({tool.state})" for tool in lost.tools) or "none"
+    closed = "; closed as unknown" if delivery.state is InputState.ABANDONED else ""
+    cause = delivery.detail or "the process died before an answer was stored"
+    return f"The model was asked at {timestamp(asked)[11:16]} UTC; {cause}; tools run: {tools}{closed}."

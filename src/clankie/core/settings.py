@@ -1,0 +1,178 @@
+"""Every number and choice an owner may change, with its default. No literal of these elsewhere.
+
+The tree is plain frozen values. `merge` applies a JSON merge patch (RFC 7396) and checks it: an
+unknown name, a wrong type or a value out of bounds is refused and changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any, Final, cast
+
+from clankie.core.errors import InvalidFieldError
+
+DAY: Final = 86_400.0
+
+
+def _number(default: float, low: float, high: float, doc: str) -> Any:  # noqa: ANN401 - dataclass field
+    return field(default=default, metadata={"low": low, "high": high, "doc": doc})
+
+
+def _text(default: str, limit: int, doc: str) -> Any:  # noqa: ANN401 - dataclass field
+    return field(default=default, metadata={"limit": limit, "doc": doc})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Models:
+    """Which model answers on the service lane."""
+
+    model: str = _text("practice", 200, "practice, or provider:name such as openai-chat:llama3")
+    base_url: str = _text("", 500, "address of an OpenAI-compatible server; empty: the provider's own")
+    context_chars: int = _number(200_000, 8_000, 10_000_000, "what the model can read, in characters")
+    request_timeout: float = _number(120.0, 1.0, 3_600.0, "seconds without a byte from the model server")
+    retries: int = _number(2, 0, 2, "repeats of a model request before its first byte")
+    retry_after_limit: float = _number(30.0, 0.0, 300.0, "longest wait, seconds, that a 429 may ask for")
+    answer_chars: int = _number(200_000, 1_000, 2_000_000, "longest answer, in characters, of one turn")
+    tool_rounds: int = _number(50, 1, 1_000, "model requests of one turn")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Persona:
+    """Who answers. Owner settings, never caller input."""
+
+    name: str = _text("Clankie", 80, "the name it goes by")
+    instructions: str = _text("", 16_384, "how it should behave, in the owner's words")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectionLimits:
+    """The bounded view of the log, in characters. `budget` is a hard maximum, marker included."""
+
+    budget: int = _number(24_000, 1_000, 200_000, "characters of the whole projection")
+    message: int = _number(4_000, 200, 200_000, "characters of one message")
+    tool_detail: int = _number(400, 50, 10_000, "characters of one tool's detail")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchdogLimits:
+    """Seconds of silence after which a run or a check counts as stuck."""
+
+    idle: float = _number(300.0, 1.0, DAY, "silence of a run, tools not counted")
+    check: float = _number(300.0, 1.0, DAY, "a check before driver selection")
+    tool: float = _number(600.0, 1.0, DAY, "one tool call")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WakeLimits:
+    """Bounds of wakes and of the retries of failed ones; times in seconds."""
+
+    first_backoff: float = _number(5.0, 0.1, 3_600.0, "wait after the first failure; doubles")
+    attempts: int = _number(3, 1, 20, "attempts before a wake is held")
+    waiting: int = _number(20, 1, 1_000, "waiting wakes of one conversation")
+    soonest: float = _number(30.0, 0.0, 3_600.0, "a wake is never due sooner than this")
+    depth: int = _number(10, 1, 1_000, "wakes that set wakes, without an owner message between")
+    text: int = _number(4_000, 1, 65_536, "characters of a wake's text")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueLimits:
+    """How much may wait."""
+
+    store: int = _number(4_096, 1, 100_000, "units that may wait for the writer")
+    conversation: int = _number(1_000, 1, 100_000, "inputs that may wait in one conversation")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamLimits:
+    """Open event streams, and how far behind a reader may fall."""
+
+    per_principal: int = _number(64, 1, 100_000, "streams of one principal")
+    total: int = _number(2_000, 1, 100_000, "streams of all")
+    ring: int = _number(1_024, 16, 65_536, "events of a conversation kept in memory for its readers")
+    heartbeat: float = _number(15.0, 1.0, 300.0, "seconds between comments on a quiet stream")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retention:
+    """How long evidence is kept; seconds."""
+
+    receipts: float = _number(7 * DAY, DAY, 3_650 * DAY, "evidence of confirmed deliveries")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lifecycle:
+    """Stopping; seconds."""
+
+    drain: float = _number(15.0, 0.0, 600.0, "how long running turns may go on after SIGTERM")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The whole tree."""
+
+    models: Models = Models()
+    persona: Persona = Persona()
+    projection: ProjectionLimits = ProjectionLimits()
+    watchdog: WatchdogLimits = WatchdogLimits()
+    wakes: WakeLimits = WakeLimits()
+    queue: QueueLimits = QueueLimits()
+    streams: StreamLimits = StreamLimits()
+    retention: Retention = Retention()
+    lifecycle: Lifecycle = Lifecycle()
+
+
+DEFAULTS: Final = Settings()
+
+
+def to_wire(settings: Settings) -> dict[str, Any]:
+    """The tree as JSON objects."""
+    return asdict(settings)
+
+
+def merge(settings: Settings, patch: Mapping[str, object]) -> Settings:
+    """Apply a JSON merge patch; ``null`` brings a default back.
+
+    Raises:
+        InvalidFieldError: names the path and the rule; nothing is changed.
+    """
+    changed: dict[str, Any] = {}
+    known = {one.name for one in fields(settings)}
+    for group, values in patch.items():
+        if group not in known:
+            raise InvalidFieldError(group, f"one of {', '.join(sorted(known))}")
+        if values is None:
+            changed[group] = getattr(DEFAULTS, group)
+        elif isinstance(values, Mapping):
+            current = getattr(settings, group)
+            changed[group] = _merge_group(group, current, cast("Mapping[str, object]", values))
+        else:
+            raise InvalidFieldError(group, "an object or null")
+    return replace(settings, **changed)
+
+
+def _merge_group(group: str, current: Any, values: Mapping[str, object]) -> Any:  # noqa: ANN401 - any group
+    known = {one.name: one for one in fields(current)}
+    changed: dict[str, Any] = {}
+    for name, value in values.items():
+        path = f"{group}.{name}"
+        if name not in known:
+            raise InvalidFieldError(path, f"one of {', '.join(sorted(known))}")
+        default = known[name].default
+        changed[name] = default if value is None else _checked(path, default, value, known[name].metadata)
+    return replace(current, **changed)
+
+
+def _checked(path: str, default: object, value: object, bounds: Mapping[str, Any]) -> object:
+    if isinstance(default, str):
+        if not isinstance(value, str) or len(value) > bounds["limit"]:
+            raise InvalidFieldError(path, f"text of at most {bounds['limit']} characters")
+        return value
+    whole = isinstance(default, int)
+    kind = "a whole number" if whole else "a number"
+    rule = f"{kind} from {bounds['low']:g} to {bounds['high']:g}"
+    if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
+        raise InvalidFieldError(path, rule)
+    if not bounds["low"] <= value <= bounds["high"]:
+        raise InvalidFieldError(path, rule)
+    return value if whole else float(value)

@@ -1,0 +1,35 @@
+"""What every use case works with: the ports, the feed, and the settings as they stand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from clankie.core.settings import DEFAULTS, Settings
+
+if TYPE_CHECKING:
+    from clankie.host.captain import Captain
+    from clankie.host.feed import Feed
+    from clankie.host.ports import Clock, Credentials, Ids, Lane, Rooms, Seats, Store
+
+
+@dataclass(slots=True, kw_only=True)
+class House:
+    """The wired service. `settings` is replaced whole when the owner changes it.
+
+    `captain` runs the conversations. `stopping` refuses new input while the service goes down.
+    """
+
+    store: Store
+    clock: Clock
+    ids: Ids
+    lane: Lane
+    seats: Seats
+    rooms: Rooms
+    credentials: Credentials
+    feed: Feed
+    captain: Captain
+    settings: Settings = DEFAULTS
+    settings_revision: int = 0
+    stopping: bool = False
+    notes: dict[str, object] = field(default_factory=dict[str, object])

@@ -1,0 +1,529 @@
+"""What the host needs of the rooms around it. Rooms implement these; only `wiring` sees both sides.
+
+Every verb of the store that writes is one transaction. It either returns what it did, or raises a
+typed error and did nothing, or raises `CommitUnknownError`: then repeat it with the same ids.
+Writes of an executor name the fence they hold; one that was taken over is refused with `FencedError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
+
+from clankie.core.admission import Offer
+from clankie.core.conversation import Author, Conversation, Kind, Usage
+from clankie.core.delivery import InputState, ServiceState
+from clankie.core.driver import Fence, Standing
+from clankie.core.errors import RefusedError
+from clankie.core.projection import Projection
+from clankie.core.receipt import Delivery
+from clankie.core.settings import ProjectionLimits, Settings
+from clankie.core.wake import Again, Hold, Wake
+
+
+class FencedError(RefusedError):
+    """Another node took the conversation over; whoever sees this must stop and write nothing."""
+
+    code = "fenced"
+
+
+# ── time, ids, crash points ──────────────────────────────────────────────────────────────────────
+
+
+class Clock(Protocol):
+    """The only source of time."""
+
+    def now(self) -> datetime:
+        """Wall clock, UTC, whole milliseconds: for records and for what people agreed on."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds that never go back and do not count a sleeping machine: for deadlines."""
+        ...
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait that long on the monotonic clock."""
+        ...
+
+
+class Ids(Protocol):
+    """The only source of identifiers and secrets."""
+
+    def new(self, prefix: str) -> str:
+        """A fresh id, ``prefix-`` and 26 characters of a-z 0-9, ordered by time of making."""
+        ...
+
+    def secret(self) -> str:
+        """256 random bits, URL-safe."""
+        ...
+
+
+class CrashPoint(Protocol):
+    """A named place where a test may end the process. In the product it does nothing."""
+
+    def reach(self, name: str) -> None:
+        """Called before and after each commit, on the thread that commits."""
+        ...
+
+
+# ── the store ────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """An event as it went to disk: its wire form, encoded once. `data` is one JSON object, UTF-8."""
+
+    conversation: str
+    cursor: int
+    data: bytes
+
+
+class Committed(Protocol):
+    """Called on the event loop after each commit, in commit order, with the events it added.
+
+    `touched` are all conversations whose row changed, so that lists can be brought up to date.
+    """
+
+    def __call__(self, events: Sequence[Stored], touched: frozenset[str]) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class EventPage:
+    """Events in order of their cursors, already encoded."""
+
+    events: Sequence[Stored]
+    head: int
+    oldest: int
+    has_more: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewConversation:
+    """A conversation to make. The same `request_id` makes it once."""
+
+    id: str
+    request_id: str
+    name: str
+    kind: Kind
+    directory: str | None = None
+
+
+class ConversationStore(Protocol):
+    """Conversations and their logs."""
+
+    async def create(self, new: NewConversation, by: Author) -> tuple[Conversation, bool]:
+        """Make it, or return the one this request id made (False).
+
+        Raises:
+            DeliveryConflictError: this request id made a conversation of another name or kind.
+        """
+        ...
+
+    async def get(self, conversation: str) -> Conversation:
+        """Read one. Raises ConversationNotFoundError."""
+        ...
+
+    async def list(self) -> Sequence[Conversation]:
+        """All of them, closed ones too, in order of creation."""
+        ...
+
+    async def rename(self, conversation: str, name: str, expected_revision: int) -> Conversation:
+        """Raises RevisionConflictError, ConversationClosedError."""
+        ...
+
+    async def reset(self, conversation: str, expected_revision: int | None, by: Author) -> Conversation:
+        """Append the marker. Raises RunInProgressError, RevisionConflictError, ConversationReadOnlyError."""
+        ...
+
+    async def close(self, conversation: str, by: Author) -> Conversation:
+        """Close it; what waits becomes `not_sent`. Raises RunInProgressError, NotAllowedError (the head)."""
+        ...
+
+    async def notice(self, conversation: str, code: str, text: str) -> None:
+        """Append a notice of the service itself."""
+        ...
+
+    async def events_after(self, conversation: str, after: int, limit: int) -> EventPage:
+        """A page upwards, at most 1 MiB. Raises CursorAheadError, CursorGoneError."""
+        ...
+
+    async def events_before(self, conversation: str, before: int, limit: int) -> EventPage:
+        """The page that ends just below `before`, in order; at most 1 MiB."""
+        ...
+
+    async def project(
+        self, conversation: str, limits: ProjectionLimits, *, without: str | None = None
+    ) -> Projection:
+        """The bounded view since the last reset; its cost follows the budget.
+
+        Words of inputs that still wait are not part of it, nor those of the delivery `without`.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """An answer to an offer. `fresh` is False when the id was known and nothing was added."""
+
+    delivery: Delivery
+    fresh: bool
+    revision: int
+    cursor: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """An input kept for the service lane: attempt `n`, under the fence."""
+
+    delivery: Delivery
+    attempt: str
+    fence: Fence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How an attempt ended. `text` is the answer, or what there was of one.
+
+    `wake`: what becomes of a wake that failed in a known way; None for everything else.
+    """
+
+    state: ServiceState
+    text: str = ""
+    code: str | None = None
+    detail: str | None = None
+    usage: Usage | None = None
+    wake: Again | Hold | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A tool call about to run. `arguments_sha256` identifies what it was called with."""
+
+    call_id: str
+    name: str
+    effect: bool
+    arguments_sha256: str
+    detail: str
+
+
+class DeliveryStore(Protocol):
+    """Inputs, their attempts, and the evidence."""
+
+    async def admit(self, offer: Offer, bound: int) -> Admitted:
+        """Decide (`core.admission`) and record, in one transaction: input, message, admitted turn."""
+        ...
+
+    async def get(self, delivery: str) -> Delivery:
+        """The receipt. Raises DeliveryNotFoundError, ReceiptExpiredError."""
+        ...
+
+    async def list(
+        self,
+        *,
+        conversation: str | None = None,
+        states: frozenset[InputState] | None = None,
+        after: str | None = None,
+        limit: int = 100,
+    ) -> Sequence[Delivery]:
+        """Receipts in order of admission; `after` is the last id of the page before."""
+        ...
+
+    async def reserve(self, conversation: str) -> Reservation | None:
+        """Take the conversation if need be, and keep its oldest input that is due; else None.
+
+        None also when a run is open there. Steering inputs come before the others.
+        """
+        ...
+
+    async def start(self, reservation: Reservation) -> None:
+        """`reserved` to `running`: after this commit the model may be asked. Raises FencedError."""
+        ...
+
+    async def release(self, reservation: Reservation, code: str) -> None:
+        """Give an attempt back that was never started; its input waits again."""
+        ...
+
+    async def refuse(self, reservation: Reservation, outcome: Outcome) -> None:
+        """End a reserved attempt `failed` or `stalled`: preparation did not succeed."""
+        ...
+
+    async def join(self, reservation: Reservation) -> Sequence[Delivery]:
+        """Waiting steering inputs join this run; they end with it. Empty when there are none."""
+        ...
+
+    async def tool_started(self, reservation: Reservation, call: Call) -> None:
+        """Commit the call before it runs. Raises FencedError."""
+        ...
+
+    async def tool_ended(
+        self, reservation: Reservation, call: Call, *, ok: bool, detail: str
+    ) -> None:
+        """Commit what came of it."""
+        ...
+
+    async def settle(self, reservation: Reservation, outcome: Outcome) -> Delivery:
+        """End the attempt, its members and their inputs; append answer and turn. Raises FencedError."""
+        ...
+
+    async def cancel_waiting(self, delivery: str) -> bool:
+        """`queued` to `cancelled` if it still waits and no attempt is open; else False."""
+        ...
+
+    async def abandon(self, delivery: str) -> Delivery:
+        """The owner closes an uncertain delivery as unknown. Raises TransitionRefusedError."""
+        ...
+
+    async def release_held(self, conversation: str | None, reason: str | None = None) -> int:
+        """Held wakes may run again (with a fresh count); returns how many. None: everywhere."""
+        ...
+
+
+class WakeStore(Protocol):
+    """Wakes that wait."""
+
+    async def add(self, wake: Wake, bound: int) -> None:
+        """Keep it; the same id twice is once. Raises WakeLimitError at `bound` waiting."""
+        ...
+
+    async def list(self, conversation: str | None = None) -> Sequence[Wake]:
+        """Waiting ones by due time, then the admitted ones that are held or retried."""
+        ...
+
+    async def due(self, now: datetime, limit: int) -> Sequence[Wake]:
+        """Those not yet admitted whose time has come."""
+        ...
+
+    async def next_due(self) -> datetime | None:
+        """When the next wake, or the next retry of one, is due."""
+        ...
+
+    async def conversations_due(self, now: datetime) -> Sequence[str]:
+        """Conversations where a retry has become due."""
+        ...
+
+    async def remove(self, wake: str) -> None:
+        """Forget one that waits. Raises WakeNotFoundError."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    """A bearer's record; the secret itself is stored only as its SHA-256."""
+
+    id: str
+    principal: Author
+    label: str
+    created_at: datetime
+    revoked: bool = False
+
+
+class OwnerStore(Protocol):
+    """Settings and tokens."""
+
+    async def settings(self) -> tuple[int, Settings]:
+        """Revision and tree."""
+        ...
+
+    async def save_settings(self, settings: Settings, expected_revision: int) -> int:
+        """Raises SettingsConflictError; returns the new revision."""
+        ...
+
+    async def add_token(self, token: Token, secret_sha256: str) -> None:
+        """Keep a new token."""
+        ...
+
+    async def tokens(self) -> Sequence[tuple[Token, str]]:
+        """All of them with their hashes, revoked ones too."""
+        ...
+
+    async def revoke_token(self, token: str) -> None:
+        """Raises TokenNotFoundError."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recovered:
+    """What the start of a node found. Ids of deliveries."""
+
+    uncertain: Sequence[str] = ()
+    released: Sequence[str] = ()
+
+
+class Store(Protocol):
+    """The whole of it. Entering it opens and migrates; leaving it writes what was accepted."""
+
+    conversations: ConversationStore
+    deliveries: DeliveryStore
+    wakes: WakeStore
+    owner: OwnerStore
+
+    async def boot(self) -> Recovered:
+        """Begin as a new node: earlier nodes are dead, and what they had in flight is settled.
+
+        Also makes the head conversation when it is missing.
+        """
+        ...
+
+    async def prune(self, before: datetime) -> int:
+        """Drop the evidence of deliveries that ended before; ids and fingerprints stay."""
+        ...
+
+    async def backup(self, target: str) -> None:
+        """Write a consistent copy of everything to a new file, online. Raises StorageUnavailableError."""
+        ...
+
+    def backlog(self) -> int:
+        """Units that wait for the writer now."""
+        ...
+
+    async def facts(self) -> dict[str, object]:
+        """For doctor and status: engine, versions, schema, size, integrity of what is cheap to check."""
+        ...
+
+
+# ── the service lane ─────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnRequest:
+    """One turn to run: answer `delivery`. `settings` are as they stood when the turn began."""
+
+    conversation: str
+    delivery: Delivery
+    attempt: str
+    settings: Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaneResult:
+    """The lane's own account of a turn that ended by itself."""
+
+    text: str
+    usage: Usage = field(default_factory=Usage)
+
+
+class LaneError(Exception):
+    """A turn that failed in a known way. `code` and `detail` go on the receipt.
+
+    `partial`: what was written of an answer before.
+    """
+
+    def __init__(self, code: str, detail: str, *, partial: str = "", usage: Usage | None = None) -> None:
+        super().__init__(detail)
+        self.code, self.detail, self.partial, self.usage = code, detail, partial, usage
+
+
+class TurnHost(Protocol):
+    """What a running turn may ask of the host. Each call counts as a sign of life."""
+
+    def progress(self) -> None:
+        """Something happened that is not text."""
+        ...
+
+    def draft(self, text: str) -> None:
+        """More of the answer; shown at once, stored at the end."""
+        ...
+
+    async def steered(self) -> Sequence[Delivery]:
+        """Messages that join the run now. Ask before each model request and before ending."""
+        ...
+
+    async def projection(self) -> Projection:
+        """The bounded log before this input."""
+        ...
+
+    def tool(self, call: Call) -> AbstractAsyncContextManager[ToolReport]:
+        """Wrap the run of a tool: committed before, outcome after, under a shield.
+
+        Its body has the tool's own time limit; an exception in it is recorded as `failed`.
+        """
+        ...
+
+    async def self_state(self) -> dict[str, object]:
+        """What `get_self_state` shows: conversation, settings in short, waiting wakes, time."""
+        ...
+
+    async def schedule_wake(self, *, due_at: datetime, text: str, call_id: str) -> Wake:
+        """Set a wake for this conversation; the same call sets it once."""
+        ...
+
+
+@dataclass(slots=True)
+class ToolReport:
+    """A tool fills in what the log tells of it."""
+
+    detail: str = ""
+
+
+class Lane(Protocol):
+    """A runner of turns. Cancelling `run` ends the model request and running tools promptly."""
+
+    async def run(self, request: TurnRequest, host: TurnHost) -> LaneResult:
+        """Run one turn. Raises LaneError for every known failure; anything else is a defect."""
+        ...
+
+    def evict(self, conversation: str) -> None:
+        """Forget the session: the next turn starts from the projection."""
+        ...
+
+    def status(self) -> dict[str, object]:
+        """For doctor and status: model, endpoint, sessions."""
+        ...
+
+
+# ── seats and rooms ──────────────────────────────────────────────────────────────────────────────
+
+
+class Seats(Protocol):
+    """Who is attached where."""
+
+    def standing(self, conversation: str) -> Standing | None:
+        """The attached seat as it stands now; None when there is none."""
+        ...
+
+
+class Rooms(Protocol):
+    """What a room's input must still hold when it runs."""
+
+    async def check(self, delivery: Delivery) -> None:
+        """Refresh actor and route. Raises RefusedError when the authority is gone."""
+        ...
+
+
+# ── secrets of the owner ─────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Credential:
+    """A secret as lists show it. It is sent to `origin` (scheme, host, port) and nowhere else."""
+
+    name: str
+    origin: str
+    source: str
+
+
+class Credentials(Protocol):
+    """Where secrets of the owner are kept: never in settings, logs, prompts or errors."""
+
+    def list(self) -> Sequence[Credential]:
+        """Names and origins, never secrets."""
+        ...
+
+    def put(self, name: str, origin: str, secret: str) -> None:
+        """Keep or replace one."""
+        ...
+
+    def remove(self, name: str) -> bool:
+        """Forget one; False when there was none."""
+        ...
+
+    def secret_for(self, name: str, origin: str) -> str | None:
+        """The secret of that name, only if it was stored for exactly this origin."""
+        ...
+
+    def known_secrets(self) -> Sequence[str]:
+        """Every secret there is, for redaction by value."""
+        ...
