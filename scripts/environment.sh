@@ -13,6 +13,7 @@
 #   names, and would leave the script with a #! line that breaks in a path with spaces.
 
 environment_layout=1
+environment_wait='Another start is making the environment; waiting for it.'
 
 say() {
     printf 'clankie: %s\n' "$*" >&2
@@ -147,17 +148,20 @@ take_environment_lock() {
     if command -v flock >/dev/null 2>&1; then
         exec 9>"$environment_dir.lock"
         flock -n 9 || {
-            say 'Another start is making the environment; waiting for it.'
+            say "$environment_wait"
             flock 9
         }
         return
     fi
     # No flock on macOS: a directory with its owner's process id, taken over when that one is gone.
+    told=
     until mkdir "$environment_dir.lock.d" 2>/dev/null; do
         owner=$(cat "$environment_dir.lock.d/pid" 2>/dev/null || :)
         if [ -n "$owner" ] && ! kill -0 "$owner" 2>/dev/null; then
             rm -rf "$environment_dir.lock.d"
         else
+            [ -n "$told" ] || say "$environment_wait"
+            told=yes
             sleep 1
         fi
     done
