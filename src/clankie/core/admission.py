@@ -126,7 +126,7 @@ class Verdict(StrEnum):
 
 
 def normalise(text: str) -> str:
-    """Line ends as ``\\n``, blanks around it trimmed: what a fingerprint compares."""
+    """Line ends as line feeds, blanks around it trimmed: what a fingerprint compares."""
     return text.replace("\r\n", "\n").replace("\r", "\n").strip()
 
 
@@ -156,7 +156,9 @@ def decide(offer: Offer, standing: Standing) -> Verdict:
     if offer.automatic and standing.unresolved is not None:
         raise UnconfirmedError(standing.unresolved)
     if standing.retried is not None and standing.retried not in RETRYABLE:
-        raise TransitionRefusedError(f"The delivery {offer.retry_of!r}", standing.retried, "retried")
+        raise TransitionRefusedError(
+            f"The delivery {offer.retry_of!r}", standing.retried, "retried"
+        )
     seen = offer.expected_revision
     if seen is not None and seen != conversation.revision:
         raise RevisionConflictError(conversation.revision, conversation.cursor)

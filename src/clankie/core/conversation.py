@@ -204,7 +204,12 @@ def body_to_wire(body: Body) -> dict[str, Any]:
     """The fields of one kind; what is None is left out."""
     match body:
         case Message(role=role, text=text, delivery_id=delivery, source=source):
-            wire: dict[str, Any] = {"role": role, "text": text, "delivery_id": delivery, "source": source}
+            wire: dict[str, Any] = {
+                "role": role,
+                "text": text,
+                "delivery_id": delivery,
+                "source": source,
+            }
         case Tool():
             wire = {
                 "call_id": body.call_id,

@@ -1,7 +1,8 @@
 """Which driver takes an input now, and who holds a conversation.
 
 Rule 1: exactly one destination for an input: the live seat, else the service lane.
-Rule 2: the exceptions are exhaustive and nothing overrides them (`never_on_service`, `never_to_seat`).
+Rule 2: the exceptions are exhaustive and nothing overrides them: `never_on_service`,
+        `never_to_seat`.
 Rule 3: the choice is made afresh each time an input is taken up, under the fence.
 """
 

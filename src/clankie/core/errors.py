@@ -5,7 +5,7 @@ ClankieError
 │   ├── InvalidFieldError, UnsupportedError                          the request is malformed
 │   ├── NotAllowedError, ConversationReadOnlyError                   not this principal's to do
 │   ├── ConversationNotFoundError, DeliveryNotFoundError,
-│   │   WakeNotFoundError, TokenNotFoundError                        no such thing, or not yours to see
+│   │   WakeNotFoundError, TokenNotFoundError                        not there, or not yours
 │   ├── DeliveryConflictError, UnconfirmedError,
 │   │   RevisionConflictError, SettingsConflictError,
 │   │   TransitionRefusedError, RunInProgressError, CursorAheadError at odds with what is there
@@ -54,7 +54,9 @@ class InvalidFieldError(RefusedError):
     code = "invalid_field"
 
     def __init__(self, path: str, rule: str) -> None:
-        super().__init__(f"The field {path!r} must be: {rule}.", errors=[{"path": path, "rule": rule}])
+        super().__init__(
+            f"The field {path!r} must be: {rule}.", errors=[{"path": path, "rule": rule}]
+        )
         self.path, self.rule = path, rule
 
 
@@ -90,7 +92,8 @@ class ConversationNotFoundError(RefusedError):
 
     def __init__(self, conversation: str) -> None:
         super().__init__(
-            f"There is no conversation {conversation!r}. List them with `clankie conversations list`.",
+            f"There is no conversation {conversation!r}. "
+            "List them with `clankie conversations list`.",
             conversation=conversation,
         )
 
@@ -122,7 +125,9 @@ class TokenNotFoundError(RefusedError):
     code = "token_not_found"
 
     def __init__(self, token: str) -> None:
-        super().__init__(f"There is no token {token!r}. List them with `clankie token list`.", token=token)
+        super().__init__(
+            f"There is no token {token!r}. List them with `clankie token list`.", token=token
+        )
 
 
 class DeliveryConflictError(RefusedError):
@@ -145,8 +150,8 @@ class UnconfirmedError(RefusedError):
 
     def __init__(self, blocker: str) -> None:
         super().__init__(
-            f"The outcome of delivery {blocker!r} is unknown, so this was not sent again. Look at it, "
-            "then close it as unknown or send a new message.",
+            f"The outcome of delivery {blocker!r} is unknown, so this was not sent again. "
+            "Look at it, then close it as unknown or send a new message.",
             blocker=blocker,
         )
 
@@ -184,7 +189,7 @@ class TransitionRefusedError(RefusedError):
 
     def __init__(self, record: str, state: str, event: str) -> None:
         super().__init__(
-            f"{record} is {state} and cannot become {event}. Read its receipt to see what happened.",
+            f"{record} is {state} and cannot become {event}. Its receipt says what happened.",
             record=record,
             state=state,
             event=event,
@@ -210,7 +215,7 @@ class CursorAheadError(RefusedError):
 
     def __init__(self, head: int) -> None:
         super().__init__(
-            f"The cursor lies beyond the end of the log, which is {head}. Read again from the start.",
+            f"The cursor lies beyond the end of the log, {head}. Read again from the start.",
             head_cursor=head,
         )
 
@@ -222,7 +227,7 @@ class CursorGoneError(RefusedError):
 
     def __init__(self, oldest: int) -> None:
         super().__init__(
-            f"The log no longer goes back that far; its oldest cursor is {oldest}. Read on from there.",
+            f"The log no longer goes back that far. Read on from its oldest cursor, {oldest}.",
             oldest_cursor=oldest,
         )
 
@@ -268,7 +273,9 @@ class BackpressureError(FaultError):
     code = "admission_backpressure"
 
     def __init__(self) -> None:
-        super().__init__("Too much is waiting to be stored. Nothing was recorded; try again shortly.")
+        super().__init__(
+            "Too much is waiting to be stored. Nothing was recorded; try again shortly."
+        )
 
 
 class StorageUnavailableError(FaultError):
@@ -278,7 +285,7 @@ class StorageUnavailableError(FaultError):
 
     def __init__(self, cause: str) -> None:
         super().__init__(
-            f"The store cannot write ({cause}). Nothing was recorded and what was accepted is safe. "
+            f"The store cannot write ({cause}). Nothing was recorded, what was accepted is safe. "
             "Free disk space or mend the disk, then try again.",
             cause=cause,
         )

@@ -33,7 +33,9 @@ def delivery_id(given: str) -> str:
 def stored_delivery_id(given: str) -> str:
     """Check a delivery id as receipts show it: a bare id, or ``principal/id``."""
     if _STORED_DELIVERY.fullmatch(given) is None:
-        raise InvalidFieldError("delivery_id", "an id as receipts show it, such as m-1 or discord/123")
+        raise InvalidFieldError(
+            "delivery_id", "an id as receipts show it, such as m-1 or discord/123"
+        )
     return given
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, assert_never
 
-from clankie.core.conversation import Message, Role, Tool, timestamp
+from clankie.core.conversation import SYSTEM, Message, Role, Tool, timestamp
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -30,11 +30,12 @@ _SPEAKERS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One projected event: its cursor, its body with bounded text, and its rendered line."""
+    """One projected event: its cursor, its body with bounded text, its rendered line, its author."""
 
     cursor: int
     body: Message | Tool
     line: str
+    author: Author = SYSTEM
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ class Projecting:
         if self._used + cost > self.limits.budget - _MARKER_ROOM:
             return False
         self._used += cost
-        self._entries.append(Entry(cursor, short, line))
+        self._entries.append(Entry(cursor, short, line, author))
         return True
 
     def done(self, total: int) -> Projection:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from clankie.core.admission import Mode, Origin
-    from clankie.core.conversation import Author, Usage
+    from clankie.core.conversation import Author
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +74,8 @@ class Delivery:
     """An input and everything known of it.
 
     `message_cursor` is where its words stand in the log, `reply_cursor` where the answer stands.
-    `not_before` and `held` keep a failed wake back; `depth` counts the wakes that led to it.
+    `not_before` and `held` keep a failed wake back; `depth` counts the wakes that led to it;
+    `tries` counts attempts since the last release, the present one included, released ones not.
     """
 
     id: str
@@ -97,6 +98,7 @@ class Delivery:
     not_before: datetime | None = None
     held: str | None = None
     depth: int = 0
+    tries: int = 0
     attempts: tuple[Attempt, ...] = ()
 
     def to_wire(self) -> dict[str, Any]:
@@ -130,7 +132,7 @@ def tool_started(delivery: Delivery) -> bool:
 
 
 def explain(delivery: Delivery) -> str | None:
-    """What is known of an input that did not end well, in one sentence; None when nothing is odd."""
+    """What is known of an input that did not end well, in one sentence; else None."""
     match delivery.state:
         case InputState.UNCERTAIN | InputState.ABANDONED:
             return _uncertain(delivery)
@@ -152,4 +154,5 @@ def _uncertain(delivery: Delivery) -> str:
     tools = ", ".join(f"{tool.name} ({tool.state})" for tool in lost.tools) or "none"
     closed = "; closed as unknown" if delivery.state is InputState.ABANDONED else ""
     cause = delivery.detail or "the process died before an answer was stored"
-    return f"The model was asked at {timestamp(asked)[11:16]} UTC; {cause}; tools run: {tools}{closed}."
+    when = timestamp(asked)[11:16]
+    return f"The model was asked at {when} UTC; {cause}; tools run: {tools}{closed}."

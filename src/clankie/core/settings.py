@@ -28,12 +28,22 @@ class Models:
     """Which model answers on the service lane."""
 
     model: str = _text("practice", 200, "practice, or provider:name such as openai-chat:llama3")
-    base_url: str = _text("", 500, "address of an OpenAI-compatible server; empty: the provider's own")
-    context_chars: int = _number(200_000, 8_000, 10_000_000, "what the model can read, in characters")
-    request_timeout: float = _number(120.0, 1.0, 3_600.0, "seconds without a byte from the model server")
+    base_url: str = _text(
+        "", 500, "address of an OpenAI-compatible server; empty: the provider's own"
+    )
+    context_chars: int = _number(
+        200_000, 8_000, 10_000_000, "what the model can read, in characters"
+    )
+    request_timeout: float = _number(
+        120.0, 1.0, 3_600.0, "seconds without a byte from the model server"
+    )
     retries: int = _number(2, 0, 2, "repeats of a model request before its first byte")
-    retry_after_limit: float = _number(30.0, 0.0, 300.0, "longest wait, seconds, that a 429 may ask for")
-    answer_chars: int = _number(200_000, 1_000, 2_000_000, "longest answer, in characters, of one turn")
+    retry_after_limit: float = _number(
+        30.0, 0.0, 300.0, "longest wait, seconds, that a 429 may ask for"
+    )
+    answer_chars: int = _number(
+        200_000, 1_000, 2_000_000, "longest answer, in characters, of one turn"
+    )
     tool_rounds: int = _number(50, 1, 1_000, "model requests of one turn")
 
 
@@ -89,7 +99,9 @@ class StreamLimits:
 
     per_principal: int = _number(64, 1, 100_000, "streams of one principal")
     total: int = _number(2_000, 1, 100_000, "streams of all")
-    ring: int = _number(1_024, 16, 65_536, "events of a conversation kept in memory for its readers")
+    ring: int = _number(
+        1_024, 16, 65_536, "events of a conversation kept in memory for its readers"
+    )
     heartbeat: float = _number(15.0, 1.0, 300.0, "seconds between comments on a quiet stream")
 
 
@@ -159,7 +171,9 @@ def _merge_group(group: str, current: Any, values: Mapping[str, object]) -> Any:
         if name not in known:
             raise InvalidFieldError(path, f"one of {', '.join(sorted(known))}")
         default = known[name].default
-        changed[name] = default if value is None else _checked(path, default, value, known[name].metadata)
+        changed[name] = (
+            default if value is None else _checked(path, default, value, known[name].metadata)
+        )
     return replace(current, **changed)
 
 

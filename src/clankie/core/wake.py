@@ -1,8 +1,8 @@
 """Wakes: when one may be set, and what follows when one fails.
 
 A failed wake backs off (5 s, doubling, from its settlement); after three attempts, or one rejected
-credential, it is held until something changes. A stalled wake is only a failure if no tool had
-started: otherwise the owner decides.
+credential, it is held until something changes. Where a tool may have been left half way, or an
+effect was started, the owner decides whether it runs again.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 CREDENTIAL_REJECTED: Final = "model_credential_rejected"
 STALLED: Final = "conversation_turn_stalled"
+STOPPED: Final = "service_stopped"
 
 
 class WakeLimitError(RefusedError):
@@ -56,18 +57,28 @@ class Hold:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """How an attempt at a wake failed. `attempts` counts this one."""
+    """How an attempt at a wake failed. `attempts` counts this one.
+
+    `tool_started`: any tool ran; `effect_started`: one ran that may have changed something outside.
+    """
 
     code: str
     settled_at: datetime
     attempts: int
     tool_started: bool
+    effect_started: bool
 
 
 def after_failure(failure: Failure, limits: WakeLimits) -> Again | Hold:
-    """What becomes of a wake whose attempt failed in a known way."""
-    if failure.code == STALLED and failure.tool_started:
-        return Hold("stalled_after_tool")
+    """What becomes of a wake whose attempt failed in a known way.
+
+    A run that was cut off (stalled, stopped) may have left a tool half way, and an effect that was
+    started is never repeated without the owner: both are held.
+    """
+    if failure.code in {STALLED, STOPPED} and failure.tool_started:
+        return Hold("cut_off_after_tool")
+    if failure.effect_started:
+        return Hold("failed_after_effect")
     if failure.code == CREDENTIAL_REJECTED:
         return Hold("credential_rejected")
     if failure.attempts >= limits.attempts:
@@ -88,7 +99,9 @@ def check_new(wake: Wake, waiting: int, limits: WakeLimits) -> None:
     if wake.due_at < wake.created_at + timedelta(seconds=limits.soonest):
         raise InvalidFieldError("due_at", f"at least {limits.soonest:g} seconds from now")
     if waiting >= limits.waiting:
-        raise WakeLimitError(f"{waiting} wakes already wait in this conversation; remove one first.")
+        raise WakeLimitError(
+            f"{waiting} wakes already wait in this conversation; remove one first."
+        )
     if wake.depth > limits.depth:
         raise WakeLimitError(
             f"{limits.depth} wakes have set one another without a message from the owner; "

@@ -1,8 +1,8 @@
 """Live views of the logs, held in memory for those who follow them.
 
 A conversation that somebody follows, or that speaks, has a channel: a ring of the last encoded
-events, shared by all readers, and the answer being written. A reader keeps only its cursor. One that
-falls out of the ring is told so and reads the store again: nothing is buffered for it.
+events, shared by all readers, and the answer being written. A reader keeps only its cursor. One
+that falls out of the ring is told so and reads the store again: nothing is buffered for it.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class Channel:
         self._changed = asyncio.Event()
 
     def waiter(self) -> asyncio.Event:
-        """Set at the next change. Take it before `take`, wait on it after: nothing slips between."""
+        """Set at the next change. Get it before `take` and wait on it after: nothing is missed."""
         return self._changed
 
     def take(self, place: Place) -> list[bytes]:

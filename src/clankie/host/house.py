@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from clankie.core.settings import DEFAULTS, Settings
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from clankie.host.captain import Captain
     from clankie.host.feed import Feed
     from clankie.host.ports import Clock, Credentials, Ids, Lane, Rooms, Seats, Store
+    from clankie.host.tokens import Tokens
 
 
 @dataclass(slots=True, kw_only=True)
@@ -29,7 +32,8 @@ class House:
     credentials: Credentials
     feed: Feed
     captain: Captain
+    tokens: Tokens
+    started_at: datetime
     settings: Settings = DEFAULTS
     settings_revision: int = 0
     stopping: bool = False
-    notes: dict[str, object] = field(default_factory=dict[str, object])

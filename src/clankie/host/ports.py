@@ -2,7 +2,7 @@
 
 Every verb of the store that writes is one transaction. It either returns what it did, or raises a
 typed error and did nothing, or raises `CommitUnknownError`: then repeat it with the same ids.
-Writes of an executor name the fence they hold; one that was taken over is refused with `FencedError`.
+Writes of an executor name the fence they hold; after a takeover they raise `FencedError`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from clankie.core.driver import Fence, Standing
 from clankie.core.errors import RefusedError
 from clankie.core.projection import Projection
 from clankie.core.receipt import Delivery
-from clankie.core.settings import ProjectionLimits, Settings
+from clankie.core.settings import ProjectionLimits, Settings, WakeLimits
 from clankie.core.wake import Again, Hold, Wake
 
 
@@ -74,7 +74,7 @@ class CrashPoint(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """An event as it went to disk: its wire form, encoded once. `data` is one JSON object, UTF-8."""
+    """An event as it went to disk, encoded once. `data` is its wire form, one JSON object."""
 
     conversation: str
     cursor: int
@@ -87,7 +87,9 @@ class Committed(Protocol):
     `touched` are all conversations whose row changed, so that lists can be brought up to date.
     """
 
-    def __call__(self, events: Sequence[Stored], touched: frozenset[str]) -> None: ...
+    def __call__(self, events: Sequence[Stored], touched: frozenset[str]) -> None:
+        """Take note; must not fail and must not wait."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,12 +136,23 @@ class ConversationStore(Protocol):
         """Raises RevisionConflictError, ConversationClosedError."""
         ...
 
-    async def reset(self, conversation: str, expected_revision: int | None, by: Author) -> Conversation:
-        """Append the marker. Raises RunInProgressError, RevisionConflictError, ConversationReadOnlyError."""
+    async def reset(
+        self, conversation: str, expected_revision: int | None, by: Author
+    ) -> Conversation:
+        """Append the marker.
+
+        Raises:
+            RunInProgressError, RevisionConflictError, ConversationReadOnlyError.
+        """
         ...
 
     async def close(self, conversation: str, by: Author) -> Conversation:
-        """Close it; what waits becomes `not_sent`. Raises RunInProgressError, NotAllowedError (the head)."""
+        """Close it; what waits becomes `not_sent`.
+
+        Raises:
+            RunInProgressError: wait or cancel first.
+            NotAllowedError: it is the head.
+        """
         ...
 
     async def notice(self, conversation: str, code: str, text: str) -> None:
@@ -213,7 +226,7 @@ class DeliveryStore(Protocol):
     """Inputs, their attempts, and the evidence."""
 
     async def admit(self, offer: Offer, bound: int) -> Admitted:
-        """Decide (`core.admission`) and record, in one transaction: input, message, admitted turn."""
+        """Decide (`core.admission`) and record in one transaction: input, message, turn."""
         ...
 
     async def get(self, delivery: str) -> Delivery:
@@ -231,10 +244,13 @@ class DeliveryStore(Protocol):
         """Receipts in order of admission; `after` is the last id of the page before."""
         ...
 
-    async def reserve(self, conversation: str) -> Reservation | None:
+    async def reserve(
+        self, conversation: str, without: frozenset[str] = frozenset()
+    ) -> Reservation | None:
         """Take the conversation if need be, and keep its oldest input that is due; else None.
 
-        None also when a run is open there. Steering inputs come before the others.
+        None also when a run is open there. Steering inputs come before the others. The deliveries
+        `without` are passed over: their driver is not there now.
         """
         ...
 
@@ -265,7 +281,12 @@ class DeliveryStore(Protocol):
         ...
 
     async def settle(self, reservation: Reservation, outcome: Outcome) -> Delivery:
-        """End the attempt, its members and their inputs; append answer and turn. Raises FencedError."""
+        """End the attempt, its members and their inputs; append answer and turn.
+
+        Raises:
+            FencedError: the conversation was taken over.
+            TransitionRefusedError: it has ended already.
+        """
         ...
 
     async def cancel_waiting(self, delivery: str) -> bool:
@@ -284,8 +305,12 @@ class DeliveryStore(Protocol):
 class WakeStore(Protocol):
     """Wakes that wait."""
 
-    async def add(self, wake: Wake, bound: int) -> None:
-        """Keep it; the same id twice is once. Raises WakeLimitError at `bound` waiting."""
+    async def add(self, wake: Wake, limits: WakeLimits) -> None:
+        """Keep it if `core.wake.check_new` agrees; the same id twice is once.
+
+        Raises:
+            WakeLimitError, InvalidFieldError: from the check.
+        """
         ...
 
     async def list(self, conversation: str | None = None) -> Sequence[Wake]:
@@ -296,8 +321,8 @@ class WakeStore(Protocol):
         """Those not yet admitted whose time has come."""
         ...
 
-    async def next_due(self) -> datetime | None:
-        """When the next wake, or the next retry of one, is due."""
+    async def next_due(self, after: datetime) -> datetime | None:
+        """The first moment strictly after `after` at which a wake, or the retry of one, is due."""
         ...
 
     async def conversations_due(self, now: datetime) -> Sequence[str]:
@@ -372,7 +397,7 @@ class Store(Protocol):
         ...
 
     async def backup(self, target: str) -> None:
-        """Write a consistent copy of everything to a new file, online. Raises StorageUnavailableError."""
+        """Write a consistent copy to a new file, online. Raises StorageUnavailableError."""
         ...
 
     def backlog(self) -> int:
@@ -380,7 +405,7 @@ class Store(Protocol):
         ...
 
     async def facts(self) -> dict[str, object]:
-        """For doctor and status: engine, versions, schema, size, integrity of what is cheap to check."""
+        """For doctor and status: `sqlite`, `schema`, `bytes` and more, all cheap to read."""
         ...
 
 
@@ -411,7 +436,9 @@ class LaneError(Exception):
     `partial`: what was written of an answer before.
     """
 
-    def __init__(self, code: str, detail: str, *, partial: str = "", usage: Usage | None = None) -> None:
+    def __init__(
+        self, code: str, detail: str, *, partial: str = "", usage: Usage | None = None
+    ) -> None:
         super().__init__(detail)
         self.code, self.detail, self.partial, self.usage = code, detail, partial, usage
 

@@ -1,0 +1,27 @@
+"""Admission: an input is on disk before anybody is told so."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clankie.core.errors import ShuttingDownError
+
+if TYPE_CHECKING:
+    from clankie.core.admission import Offer
+    from clankie.host.house import House
+    from clankie.host.ports import Admitted
+
+
+async def admit(house: House, offer: Offer) -> Admitted:
+    """Record the offer, or answer with what is recorded under its id, and let it run.
+
+    Raises:
+        RefusedError: see `core.admission.decide`; nothing was recorded.
+        FaultError: the service cannot take it now; nothing was recorded.
+        CommitUnknownError: repeat it with the same id.
+    """
+    if house.stopping:
+        raise ShuttingDownError
+    admitted = await house.store.deliveries.admit(offer, house.settings.queue.conversation)
+    house.captain.nudge(offer.conversation)
+    return admitted

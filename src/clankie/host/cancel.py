@@ -1,0 +1,64 @@
+"""Cancelling: what still waits ends at once; what runs is asked to end, and its outcome is true."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from clankie.core.delivery import InputState
+from clankie.core.errors import DeliveryNotFoundError
+from clankie.host.outcome import Cut
+
+if TYPE_CHECKING:
+    from clankie.core.receipt import Delivery
+    from clankie.host.house import House
+
+
+class CancelOutcome(StrEnum):
+    """What came of asking."""
+
+    CANCELLED = "cancelled"
+    REQUESTED = "requested"
+    NOTHING = "nothing_to_cancel"
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    """The answer, with the receipt of the delivery it concerns."""
+
+    outcome: CancelOutcome
+    delivery: Delivery | None = None
+
+
+async def cancel(house: House, conversation: str, delivery: str | None = None) -> Cancelled:
+    """Cancel a delivery of this conversation, or whatever runs there when none is named.
+
+    Raises:
+        ConversationNotFoundError: there is no such conversation.
+        DeliveryNotFoundError: the delivery is not one of this conversation.
+    """
+    await house.store.conversations.get(conversation)
+    if delivery is None:
+        return await _cancel_running(house, conversation, None)
+    found = await house.store.deliveries.get(delivery)
+    if found.conversation != conversation:
+        raise DeliveryNotFoundError(delivery)
+    if found.state is InputState.QUEUED and await house.store.deliveries.cancel_waiting(delivery):
+        house.captain.wakes_changed()
+        return Cancelled(CancelOutcome.CANCELLED, await house.store.deliveries.get(delivery))
+    return await _cancel_running(house, conversation, delivery)
+
+
+async def _cancel_running(house: House, conversation: str, delivery: str | None) -> Cancelled:
+    running = house.captain.running(conversation)
+    if running is None:
+        found = None if delivery is None else await house.store.deliveries.get(delivery)
+        return Cancelled(CancelOutcome.NOTHING, found)
+    turn = running.turn
+    if delivery is not None and delivery not in {turn.delivery.id, *turn.members}:
+        return Cancelled(CancelOutcome.NOTHING, await house.store.deliveries.get(delivery))
+    running.cancel(Cut.OWNER)
+    return Cancelled(
+        CancelOutcome.REQUESTED, await house.store.deliveries.get(delivery or turn.delivery.id)
+    )

@@ -1,0 +1,86 @@
+"""Making, renaming, resetting and closing conversations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clankie.core import ids
+from clankie.core.conversation import Kind
+from clankie.core.errors import InvalidFieldError, ShuttingDownError
+from clankie.host.ports import NewConversation
+
+if TYPE_CHECKING:
+    from clankie.core.conversation import Author, Conversation
+    from clankie.host.house import House
+
+
+async def create(
+    house: House,
+    *,
+    request_id: str,
+    name: str,
+    kind: Kind,
+    directory: str | None,
+    by: Author,
+) -> tuple[Conversation, bool]:
+    """Make one; the same request id makes it once (False the second time).
+
+    Raises:
+        InvalidFieldError: the name, the kind, or a directory where none belongs.
+    """
+    _awake(house)
+    if kind not in {Kind.GLOBAL, Kind.WORKSPACE}:
+        raise InvalidFieldError("kind", "global or workspace")
+    if (directory is not None) != (kind is Kind.WORKSPACE):
+        raise InvalidFieldError("directory", "an absolute path, for a workspace conversation only")
+    if directory is not None and (not directory.startswith("/") or "\0" in directory):
+        raise InvalidFieldError("directory", "an absolute path")
+    new = NewConversation(
+        id=house.ids.new("c"),
+        request_id=ids.delivery_id(request_id),
+        name=ids.conversation_name(name),
+        kind=kind,
+        directory=directory,
+    )
+    return await house.store.conversations.create(new, by)
+
+
+async def rename(
+    house: House, conversation: str, name: str, expected_revision: int
+) -> Conversation:
+    """Give it another name. Raises RevisionConflictError."""
+    _awake(house)
+    checked = ids.conversation_name(name)
+    return await house.store.conversations.rename(conversation, checked, expected_revision)
+
+
+async def reset(
+    house: House, conversation: str, expected_revision: int | None, by: Author
+) -> Conversation:
+    """Begin afresh: projections start after the marker, the log stays, what waits stays.
+
+    Raises:
+        RunInProgressError, RevisionConflictError, ConversationReadOnlyError.
+    """
+    _awake(house)
+    after = await house.store.conversations.reset(conversation, expected_revision, by)
+    house.lane.evict(conversation)
+    return after
+
+
+async def close(house: House, conversation: str, by: Author) -> Conversation:
+    """Close it: what waits becomes `not_sent`, the log stays readable.
+
+    Raises:
+        NotAllowedError: the head cannot be closed.
+        RunInProgressError: wait or cancel first.
+    """
+    _awake(house)
+    after = await house.store.conversations.close(conversation, by)
+    house.lane.evict(conversation)
+    return after
+
+
+def _awake(house: House) -> None:
+    if house.stopping:
+        raise ShuttingDownError

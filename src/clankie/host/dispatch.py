@@ -1,0 +1,177 @@
+"""From a waiting input to its stored outcome.
+
+reserve ─ checks ─ select the driver ─ start (committed) ─ lane ─ settle (committed, shielded)
+
+Before `start` is on disk no model has been asked, so whatever goes wrong gives the input back or
+fails it as never sent. After it, only a stored outcome or `uncertain` is left.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Final, assert_never
+
+from clankie.core import driver
+from clankie.core.admission import Origin
+from clankie.core.delivery import ServiceState
+from clankie.core.driver import Addressed, Refuse, ToSeat, ToService, Wait
+from clankie.core.errors import ClankieError, RefusedError
+from clankie.core.wake import STALLED
+from clankie.core.watchdog import Phase, deadline, stalled
+from clankie.host import journal
+from clankie.host.outcome import Cut, ended, given_back, persisted, refused
+from clankie.host.ports import FencedError, LaneResult, Outcome, TurnRequest
+from clankie.host.waiting import Value, event_within, finished_within, to_the_end
+
+if TYPE_CHECKING:
+    from clankie.host.house import House
+    from clankie.host.turn import Turn
+
+CANCEL_GRACE: Final = 10.0
+"""Seconds a cancelled lane has to end before its outcome is written without it."""
+
+
+class Step(Enum):
+    """What became of one reservation."""
+
+    DONE = auto()
+    ELSEWHERE = auto()  # its driver is not the service lane; it waits
+
+
+@dataclass(slots=True)
+class Running:
+    """A turn, and the task that runs its lane once it was started."""
+
+    turn: Turn
+    lane: asyncio.Task[Value[LaneResult] | Exception] | None = None
+    cut: Cut | None = None
+    cancelled: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def cancel(self, cut: Cut) -> None:
+        """Ask it to end; the outcome will say truthfully what came of that."""
+        self.cut = self.cut or cut
+        self.cancelled.set()
+        if self.lane is not None:
+            self.lane.cancel()
+
+
+async def run(house: House, running: Running) -> Step:
+    """Take one reservation to its end."""
+    turn = running.turn
+    try:
+        destination = await _destination(house, turn)
+        match destination:
+            case ToService():
+                return await _on_service(house, running)
+            case Wait(reason=reason):
+                await given_back(house, turn.reservation, reason)
+                return Step.ELSEWHERE
+            case ToSeat():
+                await given_back(house, turn.reservation, "for_the_seat")
+                return Step.ELSEWHERE
+            case Refuse(code=code):
+                await refused(house, turn, code, "No driver may run this as things stand.")
+                return Step.DONE
+            case _:
+                assert_never(destination)
+    except FencedError:
+        delivery = turn.delivery
+        journal.warn("turn fenced", conversation=delivery.conversation, delivery=delivery.id)
+        return Step.DONE
+    finally:
+        turn.end()
+
+
+async def _destination(house: House, turn: Turn) -> driver.Destination:
+    """Check what must still hold, then choose the driver: afresh, at this moment."""
+    delivery = turn.delivery
+    if delivery.origin is Origin.ROOM:
+        verdict = await _checked(house, turn)
+        if verdict is not None:
+            return verdict
+    seat = house.seats.standing(delivery.conversation)
+    return driver.select(Addressed(origin=delivery.origin), seat)
+
+
+async def _checked(house: House, turn: Turn) -> Refuse | None:
+    async with asyncio.TaskGroup() as tasks:
+        check = tasks.create_task(_refusal(house, turn))
+        if not await finished_within(house.clock, check, house.settings.watchdog.check):
+            check.cancel()
+            journal.warn("check stalled", delivery=turn.delivery.id, phase=Phase.CHECKS)
+            return Refuse(STALLED)
+    code = check.result()
+    return None if code is None else Refuse(code)
+
+
+async def _refusal(house: House, turn: Turn) -> str | None:
+    try:
+        await house.rooms.check(turn.delivery)
+    except RefusedError as error:
+        return error.code
+    return None
+
+
+async def _on_service(house: House, running: Running) -> Step:
+    turn = running.turn
+    turn.enter(Phase.PREPARATION)
+    if running.cut is not None:
+        await given_back(house, turn.reservation, running.cut)
+        return Step.DONE
+    try:
+        await to_the_end(house.store.deliveries.start(turn.reservation))
+    except FencedError:
+        raise
+    except ClankieError as error:
+        # Not on disk, or nobody can tell: in either case the model was not asked.
+        await refused(house, turn, error.code, error.detail)
+        return Step.DONE
+    turn.enter(Phase.EXECUTION)
+    here = {"conversation": turn.delivery.conversation, "delivery": turn.delivery.id}
+    journal.note("turn started", **here)
+    outcome = await _executed(house, running)
+    turn.end()
+    if outcome.state is not ServiceState.COMPLETED:
+        house.lane.evict(turn.delivery.conversation)
+    await persisted(house, turn.reservation, outcome)
+    journal.note("turn ended", state=outcome.state, code=outcome.code, **here)
+    return Step.DONE
+
+
+async def _executed(house: House, running: Running) -> Outcome:
+    """Run the lane under the watchdog; every way it can end becomes an outcome."""
+    turn = running.turn
+    request = TurnRequest(
+        conversation=turn.delivery.conversation,
+        delivery=turn.delivery,
+        attempt=turn.reservation.attempt,
+        settings=house.settings,
+    )
+    lane = running.lane = house.captain.spawn(house.lane.run(request, turn))
+    if running.cut is not None:
+        lane.cancel()
+    watch = house.captain.spawn(_watch(house, running))
+    try:
+        await asyncio.wait({lane, watch}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        watch.cancel()
+        lane.cancel()
+    if lane.done():
+        return ended(house, turn, None if lane.cancelled() else lane.result(), running.cut)
+    # It does not end although it was cancelled. It is cut off: whatever it still does is refused.
+    return ended(house, turn, None, running.cut)
+
+
+async def _watch(house: House, running: Running) -> None:
+    """Return when the run has to be given up: it fell silent, or does not heed its cancellation."""
+    idle = house.settings.watchdog.idle
+    while not running.cancelled.is_set():
+        marks, now = running.turn.marks, house.clock.monotonic()
+        if stalled(marks, idle, now):
+            running.cut = Cut.STALLED
+            return
+        limit = deadline(marks, idle)
+        await event_within(house.clock, running.cancelled, idle if limit is None else limit - now)
+    await house.clock.sleep(CANCEL_GRACE)

@@ -1,0 +1,96 @@
+"""What is missing or odd, and how to mend it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from clankie.host.house import House
+
+
+class Level(StrEnum):
+    """How much it matters."""
+
+    OK = "ok"
+    WARN = "warn"
+    FAIL = "fail"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that was looked at. `fix` is what to do, empty when nothing is to be done."""
+
+    name: str
+    level: Level
+    sentence: str
+    fix: str = ""
+
+    def to_wire(self) -> dict[str, str]:
+        """Four strings."""
+        return {"name": self.name, "level": self.level, "sentence": self.sentence, "fix": self.fix}
+
+
+async def examine(house: House) -> list[Finding]:
+    """Look at everything the service can see of itself."""
+    return [
+        await _store(house),
+        _model(house),
+        _credentials(house),
+        *await _deliveries(house),
+    ]
+
+
+async def _store(house: House) -> Finding:
+    facts = await house.store.facts()
+    sentence = (
+        f"SQLite {facts.get('sqlite')}, schema {facts.get('schema')}, {facts.get('bytes')} bytes."
+    )
+    return Finding(name="store", level=Level.OK, sentence=sentence)
+
+
+def _model(house: House) -> Finding:
+    model = house.settings.models.model
+    if model == "practice":
+        return Finding(
+            name="model",
+            level=Level.WARN,
+            sentence="The practice model answers: it is built in and understands nothing.",
+            fix="clankie settings set models.model openai-chat:NAME, "
+            "then models.base_url to your server's address",
+        )
+    where = house.settings.models.base_url or "the provider's own address"
+    return Finding(name="model", level=Level.OK, sentence=f"{model} at {where}.")
+
+
+def _credentials(house: House) -> Finding:
+    kept = [f"{one.name} for {one.origin} ({one.source})" for one in house.credentials.list()]
+    sentence = f"Kept: {', '.join(kept)}." if kept else "None is kept."
+    return Finding(name="credentials", level=Level.OK, sentence=sentence)
+
+
+async def _deliveries(house: House) -> list[Finding]:
+    conversations = await house.store.conversations.list()
+    uncertain = sum(one.uncertain for one in conversations)
+    held = sum(one.held for one in conversations)
+    found: list[Finding] = []
+    if uncertain:
+        found.append(
+            Finding(
+                name="uncertain deliveries",
+                level=Level.WARN,
+                sentence=f"{uncertain} deliveries have an outcome that nobody can know.",
+                fix="clankie deliveries list --state uncertain",
+            )
+        )
+    if held:
+        found.append(
+            Finding(
+                name="held wakes",
+                level=Level.WARN,
+                sentence=f"{held} wakes are held after they failed.",
+                fix="clankie wakes list, then clankie wakes release ID",
+            )
+        )
+    return found

@@ -1,0 +1,165 @@
+"""How a turn ended, and getting that on disk whatever happens meanwhile."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+from clankie.core.admission import Origin
+from clankie.core.delivery import FINAL, InputState, ServiceState
+from clankie.core.errors import (
+    CommitUnknownError,
+    StorageUnavailableError,
+    TransitionRefusedError,
+)
+from clankie.core.wake import STALLED, STOPPED, Failure, after_failure
+from clankie.host import journal
+from clankie.host.ports import LaneError, LaneResult, Outcome
+from clankie.host.turn import TurnOverError
+from clankie.host.waiting import Value, to_the_end
+
+if TYPE_CHECKING:
+    from clankie.core.conversation import Usage
+    from clankie.core.wake import Again, Hold
+    from clankie.host.house import House
+    from clankie.host.ports import Reservation
+    from clankie.host.turn import Turn
+
+FIRST_PAUSE: Final = 0.25
+LONGEST_PAUSE: Final = 15.0
+"""Seconds between tries to store an outcome on a disk that refuses."""
+
+
+class Cut(StrEnum):
+    """Why a run was ended from outside. The value is the code on the receipt."""
+
+    OWNER = "operator_interrupt"
+    STOPPED = STOPPED
+    STALLED = STALLED
+
+
+def ended(
+    house: House, turn: Turn, result: Value[LaneResult] | Exception | None, cut: Cut | None
+) -> Outcome:
+    """The outcome of a lane's result; None when it was cut off before it had one."""
+    if isinstance(result, Value):
+        return _answered(house, turn, result.value)
+    if isinstance(result, LaneError):
+        return failed(house, turn, result.code, result.detail, result.usage)
+    if result is not None and not isinstance(result, TurnOverError):
+        journal.defect("lane failed", result, delivery=turn.delivery.id)
+        detail = f"The service lane failed in a way it should not ({type(result).__name__})."
+        return failed(house, turn, "internal_error", detail)
+    return _cut_off(house, turn, cut)
+
+
+def _answered(house: House, turn: Turn, answer: LaneResult) -> Outcome:
+    if not answer.text.strip() and turn.delivery.origin is Origin.OWNER:
+        detail = "The model ended its turn without a word. Send the message again."
+        return failed(house, turn, "answer_empty", detail, answer.usage)
+    return Outcome(state=ServiceState.COMPLETED, text=answer.text, usage=answer.usage)
+
+
+def _cut_off(house: House, turn: Turn, cut: Cut | None) -> Outcome:
+    match cut:
+        case Cut.OWNER:
+            return Outcome(
+                state=ServiceState.CANCELLED,
+                text=turn.partial,
+                code=cut,
+                detail="It was cancelled while it ran.",
+            )
+        case Cut.STALLED:
+            minutes = house.settings.watchdog.idle / 60
+            detail = (
+                f"There was no sign of life for {minutes:g} minutes (phase {turn.marks.phase}). "
+                "What it did before is not known in full."
+            )
+            journal.warn(
+                STALLED,
+                conversation=turn.delivery.conversation,
+                run=turn.reservation.attempt,
+                phase=turn.marks.phase,
+            )
+            return _with_wake(house, turn, ServiceState.STALLED, cut, detail)
+        case Cut.STOPPED | None:
+            detail = "The service was stopped while it ran."
+            return failed(house, turn, Cut.STOPPED, detail)
+
+
+def failed(house: House, turn: Turn, code: str, detail: str, usage: Usage | None = None) -> Outcome:
+    """A known failure. A wake may be tried again or held."""
+    return _with_wake(house, turn, ServiceState.FAILED, code, detail, usage)
+
+
+def _with_wake(
+    house: House,
+    turn: Turn,
+    state: ServiceState,
+    code: str,
+    detail: str,
+    usage: Usage | None = None,
+) -> Outcome:
+    return Outcome(
+        state=state,
+        text=turn.partial,
+        code=code,
+        detail=detail,
+        usage=usage,
+        wake=_next(house, turn, code),
+    )
+
+
+def _next(house: House, turn: Turn, code: str) -> Again | Hold | None:
+    if not turn.delivery.origin.retries:
+        return None
+    failure = Failure(
+        code=code,
+        settled_at=house.clock.now(),
+        attempts=turn.delivery.tries,
+        tool_started=turn.tool_started,
+        effect_started=turn.effect_started,
+    )
+    return after_failure(failure, house.settings.wakes)
+
+
+async def persisted(house: House, reservation: Reservation, outcome: Outcome) -> None:
+    """Store the outcome; repeat while the disk refuses, until the process ends.
+
+    What is never stored is found by the next start, which calls it uncertain.
+    """
+    pause = FIRST_PAUSE
+    while True:
+        try:
+            await to_the_end(house.store.deliveries.settle(reservation, outcome))
+        except StorageUnavailableError as error:
+            journal.warn(
+                "outcome not stored yet", delivery=reservation.delivery.id, why=error.detail
+            )
+        except CommitUnknownError:
+            if await _is_settled(house, reservation):
+                return
+        except TransitionRefusedError:
+            # An earlier try of ours reached the disk after all.
+            return
+        else:
+            return
+        await house.clock.sleep(pause)
+        pause = min(LONGEST_PAUSE, pause * 2)
+
+
+async def _is_settled(house: House, reservation: Reservation) -> bool:
+    delivery = await house.store.deliveries.get(reservation.delivery.id)
+    return delivery.state in FINAL or delivery.state is InputState.UNCERTAIN
+
+
+async def given_back(house: House, reservation: Reservation, why: str) -> None:
+    """The attempt was never started; its input waits again."""
+    await to_the_end(house.store.deliveries.release(reservation, why))
+
+
+async def refused(house: House, turn: Turn, code: str, detail: str) -> None:
+    """Preparation did not succeed: the input fails, and no model was asked."""
+    state = ServiceState.STALLED if code == STALLED else ServiceState.FAILED
+    outcome = _with_wake(house, turn, state, code, detail)
+    await to_the_end(house.store.deliveries.refuse(turn.reservation, outcome))

@@ -1,0 +1,39 @@
+"""What the service is doing, for people, doctor and metrics."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clankie import __version__
+from clankie.core.conversation import timestamp
+
+if TYPE_CHECKING:
+    from clankie.host.house import House
+
+
+async def status(house: House) -> dict[str, object]:
+    """One snapshot: version, uptime in seconds, model, turns, queue, conversations, store."""
+    conversations = await house.store.conversations.list()
+    now = house.clock.now()
+    return {
+        "version": __version__,
+        "now": timestamp(now),
+        "started_at": timestamp(house.started_at),
+        "uptime_seconds": round((now - house.started_at).total_seconds(), 3),
+        "stopping": house.stopping,
+        "settings_revision": house.settings_revision,
+        "lane": house.lane.status(),
+        "running": house.captain.snapshot(),
+        "conversations": {
+            "open": sum(not one.closed for one in conversations),
+            "closed": sum(one.closed for one in conversations),
+        },
+        "deliveries": {
+            "running": sum(one.running for one in conversations),
+            "waiting": sum(one.waiting for one in conversations),
+            "held": sum(one.held for one in conversations),
+            "uncertain": sum(one.uncertain for one in conversations),
+        },
+        "writer_backlog": house.store.backlog(),
+        "store": await house.store.facts(),
+    }

@@ -1,0 +1,163 @@
+"""What a running turn may ask of the host, and the marks that the watchdog reads.
+
+Rule 1: a tool call is committed before it runs, its outcome after, whatever happens meanwhile.
+Rule 2: once the turn is over (settled, stalled, cancelled) nothing it does reaches log or screen.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from clankie.core.errors import ClankieError
+from clankie.core.wake import Wake
+from clankie.core.watchdog import Marks, Phase
+from clankie.host import selfstate
+from clankie.host.ports import LaneError, ToolReport
+from clankie.host.waiting import to_the_end
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+    from datetime import datetime
+
+    from clankie.core.projection import Projection
+    from clankie.core.receipt import Delivery
+    from clankie.host.house import House
+    from clankie.host.ports import Call, Reservation
+
+
+class TurnOverError(Exception):
+    """The turn has ended; what still runs of it must stop and cannot do anything any more."""
+
+
+class Turn:
+    """One turn on the service lane, as its lane sees the host."""
+
+    def __init__(self, house: House, reservation: Reservation) -> None:
+        self._house = house
+        self.reservation = reservation
+        self.marks = Marks(house.clock.monotonic(), Phase.CHECKS)
+        self.over = False
+        self.cancel_requested = False
+        self.tool_started = False
+        self.effect_started = False
+        self.members: list[str] = []
+        self._parts: list[str] = []
+
+    @property
+    def delivery(self) -> Delivery:
+        """The input it answers."""
+        return self.reservation.delivery
+
+    @property
+    def partial(self) -> str:
+        """What was written of the answer so far."""
+        return "".join(self._parts)
+
+    def enter(self, phase: Phase) -> None:
+        """Go on to the next phase."""
+        self.marks = self.marks.entered(phase, self._house.clock.monotonic())
+
+    def end(self) -> None:
+        """Nothing reaches log or screen from now on."""
+        self.over = True
+        self._house.feed.draft_end(self.delivery.conversation, self.reservation.attempt)
+
+    def progress(self) -> None:
+        """A sign of life."""
+        self.marks = self.marks.progress(self._house.clock.monotonic())
+
+    def draft(self, text: str) -> None:
+        """Show more of the answer; a sign of life too."""
+        self._alive()
+        self.progress()
+        self._parts.append(text)
+        conversation, attempt = self.delivery.conversation, self.reservation.attempt
+        self._house.feed.draft(conversation, self.delivery.id, attempt, text)
+
+    async def steered(self) -> Sequence[Delivery]:
+        """Waiting steering messages join the run; from here on they end with it."""
+        self._alive()
+        joined = await self._house.store.deliveries.join(self.reservation)
+        self.members += [one.id for one in joined]
+        self.progress()
+        return joined
+
+    async def projection(self) -> Projection:
+        """The bounded log before this input."""
+        self._alive()
+        projection = await self._house.store.conversations.project(
+            self.delivery.conversation,
+            self._house.settings.projection,
+            without=self.delivery.id,
+        )
+        self.progress()
+        return projection
+
+    @asynccontextmanager
+    async def tool(self, call: Call) -> AsyncIterator[ToolReport]:
+        """Wrap the run of one tool.
+
+        Cut off from outside, an effect's outcome is not known: its record stays open and the end of
+        the turn marks it uncertain.
+        """
+        self._alive()
+        report = ToolReport(detail=call.detail)
+        await self._begin_tool(call)
+        try:
+            yield report
+        except asyncio.CancelledError:
+            self._tool_over(call)
+            raise
+        except BaseException:
+            self._tool_over(call)
+            await self._record(call, ok=False, detail=report.detail)
+            raise
+        self._tool_over(call)
+        await self._record(call, ok=True, detail=report.detail)
+
+    async def self_state(self) -> dict[str, object]:
+        """What `get_self_state` shows."""
+        self._alive()
+        return await selfstate.describe(self._house, self.delivery.conversation)
+
+    async def schedule_wake(self, *, due_at: datetime, text: str, call_id: str) -> Wake:
+        """Set a wake for this conversation; the same call sets it once."""
+        self._alive()
+        wake = Wake(
+            id=call_id,
+            conversation=self.delivery.conversation,
+            due_at=due_at,
+            text=text,
+            depth=self.delivery.depth + 1,
+            created_at=self._house.clock.now(),
+        )
+        await self._house.store.wakes.add(wake, self._house.settings.wakes)
+        self._house.captain.wakes_changed()
+        return wake
+
+    def _alive(self) -> None:
+        if self.over:
+            raise TurnOverError
+
+    async def _begin_tool(self, call: Call) -> None:
+        try:
+            await self._house.store.deliveries.tool_started(self.reservation, call)
+        except ClankieError as error:
+            # It did not run and will not: without its record nobody could tell later.
+            detail = f"The tool {call.name} was not run: {error.detail}"
+            raise LaneError(error.code, detail, partial=self.partial) from error
+        self._alive()
+        self.tool_started = True
+        self.effect_started |= call.effect
+        self.marks = self.marks.tool_started(call.call_id, self._house.clock.monotonic())
+
+    def _tool_over(self, call: Call) -> None:
+        self.marks = self.marks.tool_ended(call.call_id, self._house.clock.monotonic())
+
+    async def _record(self, call: Call, *, ok: bool, detail: str) -> None:
+        if self.over:
+            return
+        deliveries = self._house.store.deliveries
+        await to_the_end(deliveries.tool_ended(self.reservation, call, ok=ok, detail=detail))

@@ -1,0 +1,103 @@
+"""Wakes come due, failed ones come due again, held ones wait for a change."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from clankie.core.admission import Mode, Offer, Origin
+from clankie.core.conversation import CAPTAIN
+from clankie.core.errors import FaultError, RefusedError, WakeNotFoundError
+from clankie.core.ids import qualified
+from clankie.core.settings import DAY
+from clankie.host import journal
+from clankie.host.admit import admit
+
+if TYPE_CHECKING:
+    from clankie.core.wake import Wake
+    from clankie.host.captain import Captain
+    from clankie.host.house import House
+
+BATCH: Final = 64
+FAULT_PAUSE: Final = 5.0
+"""Seconds before due wakes are offered again when the store could not take them."""
+
+
+async def tend(house: House, captain: Captain) -> None:
+    """Admit wakes when their time comes, and nudge conversations whose retry is due."""
+    going = True
+    while going:
+        try:
+            await ring(house, captain)
+            pause = await _until_next(house)
+        except FaultError as error:
+            journal.warn("wakes wait", why=error.detail)
+            pause = FAULT_PAUSE
+        going = await captain.next_wake_change(pause)
+
+
+async def ring(house: House, captain: Captain) -> None:
+    """Everything that is due now."""
+    now = house.clock.now()
+    for wake in await house.store.wakes.due(now, BATCH):
+        await _admit(house, wake)
+    for conversation in await house.store.wakes.conversations_due(now):
+        captain.nudge(conversation)
+
+
+async def _admit(house: House, wake: Wake) -> None:
+    offer = Offer(
+        delivery_id=qualified(CAPTAIN.principal, wake.id),
+        conversation=wake.conversation,
+        text=wake.text,
+        origin=Origin.WAKE,
+        author=CAPTAIN,
+        mode=Mode.AUTO,
+        wake=wake.id,
+        depth=wake.depth,
+    )
+    try:
+        await admit(house, offer)
+    except WakeNotFoundError:
+        journal.note("wake was removed before it was due", wake=wake.id)
+    except RefusedError as error:
+        # Its conversation was closed, or its id is taken: it can never be admitted.
+        journal.warn("wake dropped", wake=wake.id, why=error.detail)
+        await house.store.wakes.remove(wake.id)
+
+
+async def _until_next(house: House) -> float | None:
+    now = house.clock.now()
+    due = await house.store.wakes.next_due(now)
+    return None if due is None else (due - now).total_seconds()
+
+
+async def listed(house: House, conversation: str | None = None) -> list[Wake]:
+    """What waits."""
+    return list(await house.store.wakes.list(conversation))
+
+
+async def remove(house: House, wake: str) -> None:
+    """Forget one that waits. Raises WakeNotFoundError."""
+    await house.store.wakes.remove(wake)
+    house.captain.wakes_changed()
+
+
+async def release(house: House, conversation: str | None = None, reason: str | None = None) -> int:
+    """Something changed: held wakes may try again. Returns how many."""
+    count = await house.store.deliveries.release_held(conversation, reason)
+    if count:
+        house.captain.wakes_changed()
+    return count
+
+
+async def tend_retention(house: House, captain: Captain) -> None:
+    """Once a day, drop the evidence of deliveries that ended long ago."""
+    while not captain.stopping:
+        try:
+            before = house.clock.now() - timedelta(seconds=house.settings.retention.receipts)
+            count = await house.store.prune(before)
+            journal.note("receipts pruned", count=count)
+        except FaultError as error:
+            journal.warn("receipts not pruned", why=error.detail)
+        await captain.until_stopping(DAY)
