@@ -90,15 +90,26 @@ advise() {
 install_packages() {
     building=$1
     shift
+    python=$(find_python) && found=yes || found=
     if uv=$(find_uv); then
+        # uv takes the same python as we would, one without venv too; it fetches one only where
+        # there is none, and then not the newest, for which some library may have no wheel yet.
+        case $python in
+        old | none) wanted=3.13 ;;
+        *) wanted=${python#no-venv } ;;
+        esac
         if env -u VIRTUAL_ENV UV_PROJECT_ENVIRONMENT="$building" "$uv" sync --quiet --frozen \
-            --no-install-project --project "$environment_root" "$@" >&2; then
+            --no-install-project --python "$wanted" --project "$environment_root" "$@" >&2; then
             return 0
         fi
-        say 'uv could not do it (see above); trying python3 instead.'
         rm -rf "$building"
+        if [ -z "$found" ]; then
+            say 'uv could not install the packages (see above). Nothing was changed; run it again.'
+            return 1
+        fi
+        say 'uv could not install the packages (see above); trying python3 instead.'
     fi
-    if ! python=$(find_python); then
+    if [ -z "$found" ]; then
         advise "$python"
         return 1
     fi

@@ -233,8 +233,27 @@ def test_uv_is_used_where_it_is_and_needs_no_python(checkout: Checkout) -> None:
     checkout.provide("uv", UV)
     (checkout.bin / "python3").unlink()
     assert checkout.run("up")[:2] == (0, "clankie up\n")
-    assert "sync --quiet --frozen --no-install-project" in checkout.log("uv")[0]
+    assert "sync --quiet --frozen --no-install-project --python 3.13" in checkout.log("uv")[0]
     assert checkout.log("pip") == []
+
+
+def test_uv_takes_the_python_that_is_there_also_one_without_venv(checkout: Checkout) -> None:
+    checkout.provide("uv", UV)
+    checkout.set("python3-no-venv")
+    assert checkout.run("up")[:2] == (0, "clankie up\n")
+    assert "--python python3" in checkout.log("uv")[0]
+
+
+def test_where_uv_fails_and_python_is_missing_nobody_is_told_to_install_uv(
+    checkout: Checkout,
+) -> None:
+    checkout.provide("uv", UV)
+    checkout.set("uv-fails")
+    (checkout.bin / "python3").unlink()
+    code, out, err = checkout.run("up")
+    assert (code, out) == (1, "")
+    assert "run it again" in err
+    assert "install.sh" not in err
 
 
 def test_uv_is_found_where_its_installer_puts_it(checkout: Checkout) -> None:
