@@ -1,7 +1,8 @@
 """The gates of .ci/run see what they are there for."""
 
-import coverage_gate
 import pytest
+
+import coverage_gate
 import words_gate
 
 
