@@ -7,7 +7,8 @@ deadline, then cancellation with the outcomes written.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Self, TypeVar
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from clankie.core.errors import ClankieError, FaultError
 from clankie.host import dispatch, journal, wakes
@@ -17,13 +18,15 @@ from clankie.host.turn import Turn
 from clankie.host.waiting import Value, caught, event_within
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
-    from types import TracebackType
+    from collections.abc import AsyncIterator, Coroutine
 
     from clankie.host.house import House
     from clankie.host.ports import Reservation
 
 T = TypeVar("T")
+
+CUT_GRACE = dispatch.CANCEL_GRACE + 5.0
+"""Seconds for cut turns to end and be written when the service stops."""
 
 STORE_PAUSE = 1.0
 """Seconds before a conversation is looked at again after the store could not serve it."""
@@ -34,6 +37,7 @@ class Captain:
 
     def __init__(self) -> None:
         self._tasks = asyncio.TaskGroup()
+        self._all: set[asyncio.Task[Any]] = set()
         self._house: House | None = None
         self._drains: dict[str, bool] = {}
         self._running: dict[str, Running] = {}
@@ -42,19 +46,35 @@ class Captain:
         self._quiet.set()
         self._wakes = asyncio.Event()
 
-    async def start(self, house: House) -> Self:
-        """Begin with what waits already."""
+    @asynccontextmanager
+    async def at_work(self, house: House) -> AsyncIterator[Self]:
+        """Run what waits and what comes. An exception in the body ends everything at once."""
+        failure: BaseException | None = None
+        async with self._tasks:
+            await self._start(house)
+            try:
+                yield self
+            except BaseException as error:  # noqa: BLE001 - raised below, outside of the group
+                failure = error
+            else:
+                await self.stop()
+            self._end_all()
+        if failure is not None:
+            raise failure
+
+    async def _start(self, house: House) -> None:
         self._house = house
-        await self._tasks.__aenter__()
         _ = self.spawn(self._kept("wakes", wakes.tend(house, self)))
         _ = self.spawn(self._kept("retention", wakes.tend_retention(house, self)))
         for conversation in await house.store.conversations.list():
             if conversation.waiting:
                 self.nudge(conversation.id)
-        return self
 
     async def stop(self) -> None:
-        """Start nothing new, let turns end until the deadline, then cut them and write outcomes."""
+        """Start nothing new, let turns end until the deadline, then cut them and write outcomes.
+
+        A disk that takes no outcome does not hold the process: the next start says uncertain.
+        """
         house = self._the_house()
         house.stopping = True
         self._stopping.set()
@@ -62,15 +82,19 @@ class Captain:
         if not await event_within(house.clock, self._quiet, house.settings.lifecycle.drain):
             for running in list(self._running.values()):
                 running.cancel(Cut.STOPPED)
-        await self._tasks.__aexit__(None, None, None)
-
-    async def abort(self, error: BaseException, trace: TracebackType | None) -> None:
-        """End at once; what ran is found uncertain by the next start."""
-        await self._tasks.__aexit__(type(error), error, trace)
+            await event_within(house.clock, self._quiet, CUT_GRACE)
 
     def spawn(self, work: Coroutine[object, object, T]) -> asyncio.Task[Value[T] | Exception]:
         """Run beside everything else; its failure is a value, not the end of the house."""
-        return self._tasks.create_task(caught(work))
+        task = self._tasks.create_task(caught(work))
+        self._all.add(task)
+        task.add_done_callback(self._all.discard)
+        return task
+
+    def _end_all(self) -> None:
+        self._stopping.set()
+        for task in list(self._all):
+            task.cancel()
 
     def nudge(self, conversation: str) -> None:
         """Something may be due there."""

@@ -142,12 +142,16 @@ class Channel:
 class Feed:
     """All channels, and the list of conversations that changed."""
 
-    def __init__(self, ring: int) -> None:
+    def __init__(self, ring: int = 1_024) -> None:
         self._size = ring
         self._channels: dict[str, Channel] = {}
         self._version = 0
         self._touched: dict[str, int] = {}
         self._listed = asyncio.Event()
+
+    def resize(self, ring: int) -> None:
+        """How many events new channels keep."""
+        self._size = ring
 
     def published(self, events: Sequence[Stored], touched: frozenset[str]) -> None:
         """The store committed these; called on the event loop in commit order."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from clankie.core.settings import DEFAULTS, Settings
+from clankie.core.settings import DEFAULTS, Settings, merge
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import datetime
 
     from clankie.host.captain import Captain
@@ -18,9 +19,11 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, kw_only=True)
 class House:
-    """The wired service. `settings` is replaced whole when the owner changes it.
+    """The wired service.
 
-    `captain` runs the conversations. `stopping` refuses new input while the service goes down.
+    `saved` are the stored settings, `override` what the environment lays over them for this run;
+    `settings` is what counts. `captain` runs the conversations. `stopping` refuses new input while
+    the service goes down.
     """
 
     store: Store
@@ -34,6 +37,13 @@ class House:
     captain: Captain
     tokens: Tokens
     started_at: datetime
+    override: Mapping[str, object] = field(default_factory=dict[str, object])
+    saved: Settings = DEFAULTS
     settings: Settings = DEFAULTS
     settings_revision: int = 0
     stopping: bool = False
+
+    def use_settings(self, saved: Settings, revision: int) -> None:
+        """Work with these from now on, under the override."""
+        self.saved, self.settings_revision = saved, revision
+        self.settings = merge(saved, self.override)

@@ -23,10 +23,10 @@ async def patch(
         InvalidFieldError: names the path and the rule.
         SettingsConflictError: somebody else changed them.
     """
-    before = house.settings
+    before = house.saved
     after = merge(before, change)
     revision = await house.store.owner.save_settings(after, expected_revision)
-    house.settings, house.settings_revision = after, revision
+    house.use_settings(after, revision)
     if after.models != before.models:
         # A held wake waits for exactly such a change.
         await wakes.release(house)

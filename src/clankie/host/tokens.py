@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from clankie.core.conversation import OPERATOR, Author, Principal
 from clankie.core.errors import InvalidFieldError, TokenNotFoundError
@@ -12,6 +12,7 @@ from clankie.host.ports import Token
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from clankie.host.house import House
 
@@ -34,6 +35,13 @@ class Tokens:
         self._operator_digest = digest(operator_secret)
         self._known: dict[str, Token] = {}
         self._revoked: set[str] = set()
+
+    @classmethod
+    def for_operator(cls, secret: str, now: datetime) -> Self:
+        """The operator's own token and no other yet."""
+        return cls(
+            Token(id="operator", principal=OPERATOR, label="operator", created_at=now), secret
+        )
 
     def add(self, token: Token, secret_digest: str) -> None:
         """Know one more."""
@@ -59,15 +67,10 @@ class Tokens:
         return token not in self._revoked
 
 
-async def load(house: House, operator_secret: str) -> Tokens:
-    """The operator's own and all that were issued."""
-    operator = Token(
-        id="operator", principal=OPERATOR, label="operator", created_at=house.clock.now()
-    )
-    tokens = Tokens(operator, operator_secret)
+async def load(house: House) -> None:
+    """Know all that were issued before."""
     for token, secret_digest in await house.store.owner.tokens():
-        tokens.add(token, secret_digest)
-    return tokens
+        house.tokens.add(token, secret_digest)
 
 
 async def issue(house: House, principal: Principal, label: str) -> tuple[Token, str]:

@@ -1,0 +1,103 @@
+"""Builds the house from its config and takes it down again, in order."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from clankie.host import journal, tokens
+from clankie.host.captain import Captain
+from clankie.host.clock import NoCrash, SystemClock, SystemIds
+from clankie.host.feed import Feed
+from clankie.host.house import House
+from clankie.host.tokens import Tokens
+from clankie.lanes.service import ServiceLane
+from clankie.store.credentials import FileCredentials
+from clankie.store.sqlite import SqliteStore
+from clankie.wiring.home import operator_token
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from clankie.core.driver import Standing
+    from clankie.core.receipt import Delivery
+    from clankie.host.ports import Clock, CrashPoint, Ids, Lane
+    from clankie.wiring.config import Config
+
+
+class NoSeats:
+    """No seat is attached anywhere: the service lane drives every conversation."""
+
+    def standing(self, conversation: str) -> Standing | None:
+        """Nobody."""
+
+
+class NoRooms:
+    """No room is connected, so no room's authority can have changed."""
+
+    async def check(self, delivery: Delivery) -> None:
+        """Nothing to refuse."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ports:
+    """What a test may put in place of the real thing."""
+
+    clock: Clock = field(default_factory=SystemClock)
+    ids: Ids = field(default_factory=SystemIds)
+    crash: CrashPoint = field(default_factory=NoCrash)
+    lane: Lane | None = None
+    inline_store: bool = False
+
+
+@asynccontextmanager
+async def open_house(config: Config, ports: Ports | None = None) -> AsyncIterator[House]:
+    """A running house; leaving it stops the turns, writes their outcomes and closes the store.
+
+    The caller holds the lock of the state directory. An exception in the body ends everything at
+    once: what ran is found uncertain by the next start.
+
+    Raises:
+        StoreError: the database cannot be opened; nothing was touched.
+    """
+    given = ports or Ports()
+    clock, ids = given.clock, given.ids
+    secret = operator_token(config.home, ids)
+    credentials = FileCredentials(config.home / "credentials.json")
+    feed = Feed()
+    async with AsyncExitStack() as stack:
+        store = await stack.enter_async_context(
+            SqliteStore(
+                config.database,
+                clock=clock,
+                ids=ids,
+                crash=given.crash,
+                committed=feed.published,
+                inline=given.inline_store,
+            )
+        )
+        recovered = await store.boot()
+        revision, saved = await store.owner.settings()
+        house = House(
+            store=store,
+            clock=clock,
+            ids=ids,
+            lane=given.lane or ServiceLane(clock=clock, ids=ids, credentials=credentials),
+            seats=NoSeats(),
+            rooms=NoRooms(),
+            credentials=credentials,
+            feed=feed,
+            captain=Captain(),
+            tokens=Tokens.for_operator(secret, clock.now()),
+            started_at=clock.now(),
+            override=config.override,
+        )
+        house.use_settings(saved, revision)
+        feed.resize(house.settings.streams.ring)
+        await tokens.load(house)
+        journal.note(
+            "recovered", uncertain=list(recovered.uncertain), released=list(recovered.released)
+        )
+        async with house.captain.at_work(house):
+            yield house

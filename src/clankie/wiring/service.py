@@ -1,0 +1,87 @@
+"""The service as a process: ready line, signals, an orderly end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from typing import TYPE_CHECKING, Final
+
+import uvloop
+
+from clankie.api.serve import Server
+from clankie.core.errors import ClankieError
+from clankie.host import journal
+from clankie.store.lock import Lock, StateHeldError
+from clankie.wiring import home
+from clankie.wiring.home import SOCKET_FILE
+from clankie.wiring.house import Ports, open_house
+from clankie.wiring.logs import to_standard_error
+
+if TYPE_CHECKING:
+    from clankie.wiring.config import Config
+
+SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+
+
+def serve(config: Config, ports: Ports | None = None) -> int:
+    """Run until SIGTERM or SIGINT. Returns the exit status: 0, or 1 with a sentence on stderr."""
+    try:
+        home.prepare(config.home)
+        with Lock.acquire(config.home), asyncio.Runner(loop_factory=uvloop.new_event_loop) as loop:
+            return loop.run(_serve(config, ports))
+    except StateHeldError as error:
+        return _refused(f"{error.detail}")
+    except ClankieError as error:
+        return _refused(error.detail)
+
+
+def _refused(sentence: str) -> int:
+    sys.stderr.write(f"clankie: {sentence}\n")
+    return 1
+
+
+async def _serve(config: Config, ports: Ports | None) -> int:
+    stop = _on_signals()
+    async with open_house(config, ports) as house:
+        to_standard_error(house.credentials.known_secrets)
+        server = Server(house, config_names=config.names)
+        url = await server.start(
+            host=config.host,
+            port=config.port,
+            socket=config.home / SOCKET_FILE,
+            certificate=config.certificate,
+            key=config.key,
+        )
+        try:
+            ready = home.write_run(config.home, url)
+            sys.stdout.write(json.dumps(ready) + "\n")
+            sys.stdout.flush()
+            journal.note("ready", url=url)
+            await stop.wait()
+            journal.note("stopping")
+            house.stopping = True
+            house.feed.close()
+            await server.drain()
+            await house.captain.stop()
+        finally:
+            await server.close()
+            home.remove_run(config.home)
+    journal.note("stopped")
+    return 0
+
+
+def _on_signals() -> asyncio.Event:
+    """Set at the first signal; the second ends the process at once."""
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
+
+    def signalled() -> None:
+        if stop.is_set():
+            os._exit(1)
+        stop.set()
+
+    for number in SIGNALS:
+        loop.add_signal_handler(number, signalled)
+    return stop
