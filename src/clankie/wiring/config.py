@@ -1,4 +1,4 @@
-"""Where the service lives and listens: read from the environment, checked before anything starts."""
+"""Where the service lives and listens: read from the environment and checked before the start."""
 
 from __future__ import annotations
 
@@ -64,13 +64,15 @@ def from_environment(environ: Mapping[str, str] | None = None) -> Config:
         certificate=Path(certificate) if certificate else None,
         key=Path(key) if key else None,
         behind_proxy=given.get("CLANKIE_TRUSTED_PROXY") == "1",
-        names=tuple(
-            n.strip().lower() for n in given.get("CLANKIE_NAMES", "").split(",") if n.strip()
-        ),
+        names=_names(given.get("CLANKIE_NAMES", "")),
         override=_override(given),
     )
     _check(config)
     return config
+
+
+def _names(given: str) -> tuple[str, ...]:
+    return tuple(name.strip().lower() for name in given.split(",") if name.strip())
 
 
 def _port(given: str) -> int:

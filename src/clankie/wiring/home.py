@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from clankie.host.ports import Ids
 
-TOKEN_FILE: Final = "operator.token"
+TOKEN_FILE: Final = "operator.token"  # noqa: S105 - a file name, no secret
 RUN_FILE: Final = "run.json"
 SOCKET_FILE: Final = "service.sock"
 _PRIVATE_DIRECTORY: Final = 0o700

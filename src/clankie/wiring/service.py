@@ -65,7 +65,6 @@ async def _serve(config: Config, ports: Ports | None) -> int:
             house.stopping = True
             house.feed.close()
             await server.drain()
-            await house.captain.stop()
         finally:
             await server.close()
             home.remove_run(config.home)
