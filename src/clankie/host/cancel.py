@@ -51,14 +51,14 @@ async def cancel(house: House, conversation: str, delivery: str | None = None) -
 
 
 async def _cancel_running(house: House, conversation: str, delivery: str | None) -> Cancelled:
+    found = None if delivery is None else await house.store.deliveries.get(delivery)
     running = house.captain.running(conversation)
-    if running is None:
-        found = None if delivery is None else await house.store.deliveries.get(delivery)
-        return Cancelled(CancelOutcome.NOTHING, found)
-    turn = running.turn
-    if delivery is not None and delivery not in {turn.delivery.id, *turn.members}:
-        return Cancelled(CancelOutcome.NOTHING, await house.store.deliveries.get(delivery))
-    running.cancel(Cut.OWNER)
-    return Cancelled(
-        CancelOutcome.REQUESTED, await house.store.deliveries.get(delivery or turn.delivery.id)
-    )
+    if running is not None and (found is None or found.id in running.turn.answering):
+        running.cancel(Cut.OWNER)
+        asked = await house.store.deliveries.get(delivery or running.turn.delivery.id)
+        return Cancelled(CancelOutcome.REQUESTED, asked)
+    if found is not None and found.state is InputState.QUEUED and running is None:
+        # Its attempt was reserved a moment ago and its turn is about to be taken up.
+        house.captain.cut_when_taken_up(found.id)
+        return Cancelled(CancelOutcome.REQUESTED, found)
+    return Cancelled(CancelOutcome.NOTHING, found)

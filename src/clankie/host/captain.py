@@ -41,6 +41,7 @@ class Captain:
         self._house: House | None = None
         self._drains: dict[str, bool] = {}
         self._running: dict[str, Running] = {}
+        self._cut_first: set[str] = set()
         self._stopping = asyncio.Event()
         self._quiet = asyncio.Event()
         self._quiet.set()
@@ -134,6 +135,10 @@ class Captain:
         """The turn that runs there now."""
         return self._running.get(conversation)
 
+    def cut_when_taken_up(self, delivery: str) -> None:
+        """It is being reserved this moment: end it before it starts."""
+        self._cut_first.add(delivery)
+
     def snapshot(self) -> list[dict[str, object]]:
         """What runs now, for status: conversation, delivery, phase, seconds of silence, tools."""
         now = self._the_house().clock.monotonic()
@@ -183,6 +188,9 @@ class Captain:
 
     async def _step(self, house: House, conversation: str, reservation: Reservation) -> Step:
         running = Running(Turn(house, reservation))
+        if reservation.delivery.id in self._cut_first:
+            self._cut_first.discard(reservation.delivery.id)
+            running.cancel(Cut.OWNER)
         self._running[conversation] = running
         try:
             return await dispatch.run(house, running)

@@ -118,7 +118,7 @@ async def _on_service(house: House, running: Running) -> Step:
     turn = running.turn
     turn.enter(Phase.PREPARATION)
     if running.cut is not None:
-        await given_back(house, turn.reservation, running.cut)
+        await _never_started(house, running.cut, turn)
         return Step.DONE
     try:
         await to_the_end(house.store.deliveries.start(turn.reservation))
@@ -132,12 +132,18 @@ async def _on_service(house: House, running: Running) -> Step:
     here = {"conversation": turn.delivery.conversation, "delivery": turn.delivery.id}
     journal.note("turn started", **here)
     outcome = await _executed(house, running)
-    turn.end()
+    turn.close()
     if outcome.state is not ServiceState.COMPLETED:
         house.lane.evict(turn.delivery.conversation)
     await persisted(house, turn.reservation, outcome)
     journal.note("turn ended", state=outcome.state, code=outcome.code, **here)
     return Step.DONE
+
+
+async def _never_started(house: House, cut: Cut, turn: Turn) -> None:
+    await given_back(house, turn.reservation, cut)
+    if cut is Cut.OWNER:
+        await to_the_end(house.store.deliveries.cancel_waiting(turn.delivery.id))
 
 
 async def _executed(house: House, running: Running) -> Outcome:

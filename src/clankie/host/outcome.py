@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from clankie.core.admission import Origin
-from clankie.core.delivery import FINAL, InputState, ServiceState
+from clankie.core.delivery import ServiceState
 from clankie.core.errors import (
     CommitUnknownError,
     StorageUnavailableError,
@@ -19,6 +19,8 @@ from clankie.host.turn import TurnOverError
 from clankie.host.waiting import Value, to_the_end
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
     from clankie.core.conversation import Usage
     from clankie.core.wake import Again, Hold
     from clankie.host.house import House
@@ -124,21 +126,38 @@ def _next(house: House, turn: Turn, code: str) -> Again | Hold | None:
 
 
 async def persisted(house: House, reservation: Reservation, outcome: Outcome) -> None:
-    """Store the outcome; repeat while the disk refuses, until the process ends.
+    """Store how a started turn ended."""
+    deliveries = house.store.deliveries
+    await _stored(house, reservation, lambda: deliveries.settle(reservation, outcome))
 
-    What is never stored is found by the next start, which calls it uncertain.
+
+async def given_back(house: House, reservation: Reservation, why: str) -> None:
+    """The attempt was never started; its input waits again."""
+    deliveries = house.store.deliveries
+    await _stored(house, reservation, lambda: deliveries.release(reservation, why))
+
+
+async def refused(house: House, turn: Turn, code: str, detail: str) -> None:
+    """Preparation did not succeed: the input fails, and no model was asked."""
+    state = ServiceState.STALLED if code == STALLED else ServiceState.FAILED
+    outcome = _with_wake(house, turn, state, code, detail)
+    deliveries = house.store.deliveries
+    await _stored(house, turn.reservation, lambda: deliveries.refuse(turn.reservation, outcome))
+
+
+async def _stored(
+    house: House, reservation: Reservation, write: Callable[[], Coroutine[object, object, object]]
+) -> None:
+    """Write it, whatever happens meanwhile; repeat while the disk refuses.
+
+    When the process ends before that, the next start finds the attempt open and says so.
     """
     pause = FIRST_PAUSE
     while True:
         try:
-            await to_the_end(house.store.deliveries.settle(reservation, outcome))
-        except StorageUnavailableError as error:
-            journal.warn(
-                "outcome not stored yet", delivery=reservation.delivery.id, why=error.detail
-            )
-        except CommitUnknownError:
-            if await _is_settled(house, reservation):
-                return
+            await to_the_end(write())
+        except (StorageUnavailableError, CommitUnknownError) as error:
+            journal.warn("not stored yet", delivery=reservation.delivery.id, why=error.detail)
         except TransitionRefusedError:
             # An earlier try of ours reached the disk after all.
             return
@@ -146,20 +165,3 @@ async def persisted(house: House, reservation: Reservation, outcome: Outcome) ->
             return
         await house.clock.sleep(pause)
         pause = min(LONGEST_PAUSE, pause * 2)
-
-
-async def _is_settled(house: House, reservation: Reservation) -> bool:
-    delivery = await house.store.deliveries.get(reservation.delivery.id)
-    return delivery.state in FINAL or delivery.state is InputState.UNCERTAIN
-
-
-async def given_back(house: House, reservation: Reservation, why: str) -> None:
-    """The attempt was never started; its input waits again."""
-    await to_the_end(house.store.deliveries.release(reservation, why))
-
-
-async def refused(house: House, turn: Turn, code: str, detail: str) -> None:
-    """Preparation did not succeed: the input fails, and no model was asked."""
-    state = ServiceState.STALLED if code == STALLED else ServiceState.FAILED
-    outcome = _with_wake(house, turn, state, code, detail)
-    await to_the_end(house.store.deliveries.refuse(turn.reservation, outcome))

@@ -51,6 +51,11 @@ class Turn:
         return self.reservation.delivery
 
     @property
+    def answering(self) -> frozenset[str]:
+        """The deliveries that end with this run."""
+        return frozenset({self.delivery.id, *self.members})
+
+    @property
     def partial(self) -> str:
         """What was written of the answer so far."""
         return "".join(self._parts)
@@ -59,8 +64,12 @@ class Turn:
         """Go on to the next phase."""
         self.marks = self.marks.entered(phase, self._house.clock.monotonic())
 
+    def close(self) -> None:
+        """Nothing that still runs of it reaches log or screen from now on."""
+        self.over = True
+
     def end(self) -> None:
-        """Nothing reaches log or screen from now on."""
+        """Take the draft away: the answer is stored, or there is none."""
         self.over = True
         self._house.feed.draft_end(self.delivery.conversation, self.reservation.attempt)
 
