@@ -1,0 +1,211 @@
+"""The practice model: deterministic, offline, and honest about what it is.
+
+It understands nothing. It answers by fixed rules, so that a newcomer sees the whole product at work
+(streaming, tools, wakes, silence, failure) before any model is set up, and tests need no network.
+Its rules obey the owner, and wakes, which it set itself; other data it only describes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from clankie.lanes.framing import body_of, one_line
+from clankie.lanes.messages import ToolCall, ToolResult, UserText
+from clankie.lanes.model import (
+    Finished,
+    ModelAnswerTooLongError,
+    ModelBadResponseError,
+    ModelCredentialError,
+    ModelError,
+    ModelRateLimitedError,
+    ModelRefusedError,
+    ModelRequest,
+    ModelRequestRefusedError,
+    ModelServerError,
+    ModelTimeoutError,
+    ModelUnreachableError,
+    Part,
+    TextDelta,
+    ToolCallPart,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clankie.host.ports import Clock
+    from clankie.lanes.messages import Message
+
+HELP: Final = """\
+I am the practice model: I follow fixed rules and understand nothing. Say
+  /tool                           and I call a tool, get_self_state
+  remind me in 40 seconds to …    and I set a wake
+  slow 5                          and I take five seconds to answer
+  long                            and I write a long answer
+  stall                           and I fall silent, so that you see the watchdog end the turn
+  fail, or fail model_timeout     and the turn fails with that code
+  garbage                         and the turn fails as if the server had sent nonsense
+Set up a real model with `clankie settings set models.model …`."""
+
+_FAILURES: Final[dict[str, type[ModelError]]] = {
+    one.code: one
+    for one in (
+        ModelServerError,
+        ModelUnreachableError,
+        ModelTimeoutError,
+        ModelRateLimitedError,
+        ModelCredentialError,
+        ModelBadResponseError,
+        ModelAnswerTooLongError,
+        ModelRefusedError,
+        ModelRequestRefusedError,
+    )
+}
+_UNITS: Final = {"second": 1, "minute": 60, "hour": 3_600}
+_REMIND: Final = re.compile(
+    r"remind me in (?P<count>\d{1,6}) (?P<unit>second|minute|hour)s? (?:to |that )?(?P<text>.+)",
+    re.IGNORECASE | re.DOTALL,
+)
+_SLOW: Final = re.compile(r"slow (?P<seconds>\d{1,4}(?:\.\d{1,3})?)", re.IGNORECASE)
+_FAIL: Final = re.compile(r"fail(?: (?P<code>[a-z_]{1,64}))?", re.IGNORECASE)
+_PIECES: Final = re.compile(r"\s*\S+\s*\Z|\s*\S+")
+_LONG_LINES: Final = 200
+_STEP: Final = 1.0
+_HOUR: Final = 3_600.0
+_SHOWN: Final = 120
+
+_Say = AsyncGenerator[Part, None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Heard:
+    """The last input: its words, whether the rules obey it, and where it came from."""
+
+    words: str
+    obeyed: bool
+    source: str | None
+
+
+class PracticeModel:
+    """Answers by rule. `pace`: seconds between the words it writes, on the clock; 0 is at once."""
+
+    def __init__(self, clock: Clock, pace: float = 0.0) -> None:
+        self._clock = clock
+        self._pace = pace
+        self._rules: tuple[tuple[Callable[[str], bool], Callable[[str], _Say]], ...] = (
+            (lambda words: words.lower() in {"help", "/help"}, lambda _: self._words(HELP)),
+            (lambda words: words.lower() == "stall", lambda _: self._stall()),
+            (
+                lambda words: words.lower() == "garbage",
+                lambda _: self._fail("fail model_bad_response"),
+            ),
+            (lambda words: words.lower() == "long", lambda _: self._words(_long())),
+            (lambda words: _FAIL.fullmatch(words) is not None, self._fail),
+            (lambda words: _SLOW.fullmatch(words) is not None, self._slow),
+            (lambda words: _REMIND.fullmatch(words) is not None, self._remind),
+            (_wants_tool, lambda _: self._call("get_self_state", {})),
+        )
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Part, None]:
+        """Answer the last message of the request."""
+        async for part in self._answer(request.messages):
+            yield part
+        yield Finished()
+
+    def _answer(self, messages: Sequence[Message]) -> _Say:
+        last = messages[-1]
+        if isinstance(last, ToolResult):
+            return self._words(_told(last))
+        heard = _heard(last)
+        if heard.obeyed:
+            for matches, rule in self._rules:
+                if matches(heard.words):
+                    return rule(heard.words)
+        return self._words(_plain(heard, messages))
+
+    async def _words(self, text: str) -> _Say:
+        for piece in _PIECES.findall(text):
+            yield TextDelta(piece)
+            if self._pace:
+                await self._clock.sleep(self._pace)
+
+    async def _stall(self) -> _Say:
+        yield TextDelta("I fall silent now.")
+        while True:
+            await self._clock.sleep(_HOUR)
+
+    async def _slow(self, words: str) -> _Say:
+        found = _SLOW.fullmatch(words)
+        left = float(found["seconds"]) if found else 0.0
+        yield TextDelta("I take my time:")
+        while left > 0:
+            await self._clock.sleep(min(_STEP, left))
+            left -= _STEP
+            yield TextDelta(" .")
+        yield TextDelta(" done.")
+
+    async def _fail(self, words: str) -> _Say:
+        found = _FAIL.fullmatch(words)
+        code = ((found and found["code"]) or ModelServerError.code).lower()
+        if code not in _FAILURES:
+            known = ", ".join(sorted(_FAILURES))
+            async for part in self._words(f"I do not know the code {code}. I know: {known}."):
+                yield part
+            return
+        yield TextDelta("I fail now, as asked.")
+        raise _FAILURES[code](
+            f"The practice model was asked to fail with {code}. Send another message to go on."
+        )
+
+    def _remind(self, words: str) -> _Say:
+        found = _REMIND.fullmatch(words)
+        if found is None:
+            return self._words(HELP)
+        seconds = int(found["count"]) * _UNITS[found["unit"].lower()]
+        return self._call("schedule_wake", {"in_seconds": seconds, "text": found["text"].strip()})
+
+    async def _call(self, name: str, arguments: dict[str, object]) -> _Say:
+        async for part in self._words(f"I call {name}."):
+            yield part
+        yield ToolCallPart(ToolCall(f"practice_{name}", name, json.dumps(arguments)))
+
+
+def _wants_tool(words: str) -> bool:
+    return words.lower() == "/tool" or "use a tool" in words.lower()
+
+
+def _heard(last: Message) -> _Heard:
+    if not isinstance(last, UserText):
+        return _Heard("", obeyed=False, source="note")
+    if last.source is None:
+        return _Heard(last.text.strip(), obeyed=True, source=None)
+    return _Heard(body_of(last.text).strip(), obeyed=last.source == "wake", source=last.source)
+
+
+def _plain(heard: _Heard, messages: Sequence[Message]) -> str:
+    shown = one_line(heard.words, _SHOWN)
+    if heard.source is not None:
+        return f"(practice model) A {heard.source} came in. It says: “{shown}”."
+    own = [m.text for m in messages if isinstance(m, UserText) and m.source is None]
+    before = ""
+    if len(own) > 1:
+        before = f" Before it you wrote: “{one_line(own[-2], _SHOWN)}”."
+    return (
+        "(practice model, without understanding) "
+        f"This is message {len(own)} of yours that I can see here. You wrote: “{shown}”.{before} "
+        "Say help to see what I can do."
+    )
+
+
+def _told(result: ToolResult) -> str:
+    return f"(practice model) {result.name} answered: {one_line(result.text, 400)}"
+
+
+def _long() -> str:
+    return "\n".join(
+        f"Line {number} of {_LONG_LINES}: the practice model fills this line with words."
+        for number in range(1, _LONG_LINES + 1)
+    )

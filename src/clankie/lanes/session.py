@@ -1,0 +1,123 @@
+"""What the model remembers of a conversation between turns: bounded, in memory, never the truth.
+
+The log is the truth. A session that ends badly, or grows beyond its bound, is forgotten, and the
+next turn starts from the projection of the log; so turn 500 costs what turn 50 costs.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Final
+
+from clankie.core.conversation import Message as Said
+from clankie.core.conversation import Role
+from clankie.lanes.framing import Untrusted, framed
+from clankie.lanes.messages import AssistantText, Message, UserText, size_of
+
+if TYPE_CHECKING:
+    from clankie.core.projection import Entry, Projection
+    from clankie.core.settings import Settings
+    from clankie.host.ports import Ids
+
+SESSIONS: Final = 256
+"""Conversations whose session is kept; the least recently used goes first."""
+
+
+class Session:
+    """The messages of one conversation, oldest first."""
+
+    def __init__(self, messages: list[Message] | None = None) -> None:
+        self.messages: list[Message] = messages or []
+        self.size = sum(size_of(message) for message in self.messages)
+
+    def add(self, message: Message) -> None:
+        """Append; `size` counts its characters."""
+        self.messages.append(message)
+        self.size += size_of(message)
+
+
+def bound(settings: Settings) -> int:
+    """Characters a session may have and still be continued.
+
+    Twice the projection's budget, or half of what the model can read, whichever is less.
+    """
+    return min(2 * settings.projection.budget, settings.models.context_chars // 2)
+
+
+def seeded(projection: Projection, settings: Settings, ids: Ids) -> Session:
+    """A fresh session that knows what the projection shows, newest first into the budget."""
+    room = min(settings.projection.budget, bound(settings))
+    newest_first: list[Message] = []
+    for entry in reversed(projection.entries):
+        message = _seed(entry, ids)
+        room -= size_of(message)
+        if room < 0:
+            break
+        newest_first.append(message)
+    messages = newest_first[::-1]
+    omitted = projection.omitted + len(projection.entries) - len(messages)
+    if omitted:
+        messages.insert(0, UserText(f"[{omitted} earlier events omitted]", "note"))
+    elif messages and not isinstance(messages[0], UserText):
+        # Some servers refuse a history that the assistant opens.
+        messages.insert(0, UserText("[the conversation so far]", "note"))
+    return Session(messages)
+
+
+def _seed(entry: Entry, ids: Ids) -> Message:
+    body = entry.body
+    if isinstance(body, Said):
+        if body.role is Role.OWNER:
+            return UserText(body.text)
+        if body.role is Role.AGENT:
+            return AssistantText(body.text)
+        source, text = body.source or body.role.value, body.text
+    else:
+        source, text = "tool", f"{body.name} {body.phase}: {body.detail}"
+    author = entry.author
+    piece = Untrusted(source=source, author=f"{author.principal}:{author.id}", text=text)
+    return UserText(framed(piece, ids), source)
+
+
+class Sessions:
+    """The sessions of many conversations, at most `SESSIONS` of them.
+
+    A turn takes the session out and puts it back when it ended well. One that was evicted
+    meanwhile, or whose turn ended badly, is not put back.
+    """
+
+    def __init__(self, limit: int = SESSIONS) -> None:
+        self._limit = limit
+        self._kept: OrderedDict[str, Session] = OrderedDict()
+        self._lent: dict[str, Session] = {}
+
+    def __len__(self) -> int:
+        return len(self._kept) + len(self._lent)
+
+    def take(self, conversation: str, most: int) -> Session | None:
+        """The session to continue; None when there is none of at most `most` characters."""
+        session = self._kept.pop(conversation, None)
+        return session if session is not None and session.size <= most else None
+
+    def lend(self, conversation: str, session: Session) -> None:
+        """A turn uses it now."""
+        self._lent[conversation] = session
+
+    def keep(self, conversation: str, session: Session) -> None:
+        """The turn ended well: keep it for the next, unless it was evicted meanwhile."""
+        if self._lent.get(conversation) is not session:
+            return
+        del self._lent[conversation]
+        self._kept[conversation] = session
+        while len(self._kept) > self._limit:
+            self._kept.popitem(last=False)
+
+    def drop(self, conversation: str, session: Session) -> None:
+        """The turn ended badly: forget what it did."""
+        if self._lent.get(conversation) is session:
+            del self._lent[conversation]
+
+    def evict(self, conversation: str) -> None:
+        """Forget it, also when a turn uses it now."""
+        self._kept.pop(conversation, None)
+        self._lent.pop(conversation, None)
