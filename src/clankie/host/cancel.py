@@ -12,6 +12,7 @@ from clankie.host.outcome import Cut
 
 if TYPE_CHECKING:
     from clankie.core.receipt import Delivery
+    from clankie.host.dispatch import Running
     from clankie.host.house import House
 
 
@@ -50,10 +51,14 @@ async def cancel(house: House, conversation: str, delivery: str | None = None) -
     return await _cancel_running(house, conversation, delivery)
 
 
+def _answering(running: Running) -> set[str]:
+    return {running.turn.delivery.id, *running.turn.members}
+
+
 async def _cancel_running(house: House, conversation: str, delivery: str | None) -> Cancelled:
     found = None if delivery is None else await house.store.deliveries.get(delivery)
     running = house.captain.running(conversation)
-    if running is not None and (found is None or found.id in running.turn.answering):
+    if running is not None and (found is None or found.id in _answering(running)):
         running.cancel(Cut.OWNER)
         asked = await house.store.deliveries.get(delivery or running.turn.delivery.id)
         return Cancelled(CancelOutcome.REQUESTED, asked)

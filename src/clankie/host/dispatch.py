@@ -81,7 +81,9 @@ async def run(house: House, running: Running) -> Step:
         journal.warn("turn fenced", conversation=delivery.conversation, delivery=delivery.id)
         return Step.DONE
     finally:
-        turn.end()
+        # Only now, so that the answer's event stands on screens before its draft goes.
+        turn.close()
+        house.feed.draft_end(turn.delivery.conversation, turn.reservation.attempt)
 
 
 async def _destination(house: House, turn: Turn) -> driver.Destination:

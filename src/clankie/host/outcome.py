@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from clankie.core.admission import Origin
 from clankie.core.delivery import ServiceState
-from clankie.core.errors import (
-    CommitUnknownError,
-    StorageUnavailableError,
-    TransitionRefusedError,
-)
 from clankie.core.wake import STALLED, STOPPED, Failure, after_failure
 from clankie.host import journal
+from clankie.host.persist import stored
 from clankie.host.ports import LaneError, LaneResult, Outcome
 from clankie.host.turn import TurnOverError
-from clankie.host.waiting import Value, to_the_end
+from clankie.host.waiting import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-
     from clankie.core.conversation import Usage
     from clankie.core.wake import Again, Hold
     from clankie.host.house import House
     from clankie.host.ports import Reservation
     from clankie.host.turn import Turn
-
-FIRST_PAUSE: Final = 0.25
-LONGEST_PAUSE: Final = 15.0
-"""Seconds between tries to store an outcome on a disk that refuses."""
 
 
 class Cut(StrEnum):
@@ -128,13 +118,15 @@ def _next(house: House, turn: Turn, code: str) -> Again | Hold | None:
 async def persisted(house: House, reservation: Reservation, outcome: Outcome) -> None:
     """Store how a started turn ended."""
     deliveries = house.store.deliveries
-    await _stored(house, reservation, lambda: deliveries.settle(reservation, outcome))
+    await stored(
+        house.clock, reservation.delivery.id, lambda: deliveries.settle(reservation, outcome)
+    )
 
 
 async def given_back(house: House, reservation: Reservation, why: str) -> None:
     """The attempt was never started; its input waits again."""
     deliveries = house.store.deliveries
-    await _stored(house, reservation, lambda: deliveries.release(reservation, why))
+    await stored(house.clock, reservation.delivery.id, lambda: deliveries.release(reservation, why))
 
 
 async def refused(house: House, turn: Turn, code: str, detail: str) -> None:
@@ -142,26 +134,6 @@ async def refused(house: House, turn: Turn, code: str, detail: str) -> None:
     state = ServiceState.STALLED if code == STALLED else ServiceState.FAILED
     outcome = _with_wake(house, turn, state, code, detail)
     deliveries = house.store.deliveries
-    await _stored(house, turn.reservation, lambda: deliveries.refuse(turn.reservation, outcome))
-
-
-async def _stored(
-    house: House, reservation: Reservation, write: Callable[[], Coroutine[object, object, object]]
-) -> None:
-    """Write it, whatever happens meanwhile; repeat while the disk refuses.
-
-    When the process ends before that, the next start finds the attempt open and says so.
-    """
-    pause = FIRST_PAUSE
-    while True:
-        try:
-            await to_the_end(write())
-        except (StorageUnavailableError, CommitUnknownError) as error:
-            journal.warn("not stored yet", delivery=reservation.delivery.id, why=error.detail)
-        except TransitionRefusedError:
-            # An earlier try of ours reached the disk after all.
-            return
-        else:
-            return
-        await house.clock.sleep(pause)
-        pause = min(LONGEST_PAUSE, pause * 2)
+    await stored(
+        house.clock, turn.delivery.id, lambda: deliveries.refuse(turn.reservation, outcome)
+    )

@@ -14,8 +14,8 @@ from clankie.core.errors import ClankieError
 from clankie.core.wake import Wake
 from clankie.core.watchdog import Marks, Phase
 from clankie.host import selfstate
+from clankie.host.persist import stored
 from clankie.host.ports import LaneError, ToolReport
-from clankie.host.waiting import to_the_end
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -51,11 +51,6 @@ class Turn:
         return self.reservation.delivery
 
     @property
-    def answering(self) -> frozenset[str]:
-        """The deliveries that end with this run."""
-        return frozenset({self.delivery.id, *self.members})
-
-    @property
     def partial(self) -> str:
         """What was written of the answer so far."""
         return "".join(self._parts)
@@ -67,11 +62,6 @@ class Turn:
     def close(self) -> None:
         """Nothing that still runs of it reaches log or screen from now on."""
         self.over = True
-
-    def end(self) -> None:
-        """Take the draft away: the answer is stored, or there is none."""
-        self.over = True
-        self._house.feed.draft_end(self.delivery.conversation, self.reservation.attempt)
 
     def progress(self) -> None:
         """A sign of life."""
@@ -169,4 +159,8 @@ class Turn:
         if self.over:
             return
         deliveries = self._house.store.deliveries
-        await to_the_end(deliveries.tool_ended(self.reservation, call, ok=ok, detail=detail))
+        await stored(
+            self._house.clock,
+            self.delivery.id,
+            lambda: deliveries.tool_ended(self.reservation, call, ok=ok, detail=detail),
+        )
