@@ -1,0 +1,1 @@
+"""The store on SQLite. Nothing of its dialect leaves this package."""

@@ -1,0 +1,104 @@
+"""Admission: decide on what is read under the transaction, then record all of it at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from clankie.core.admission import Known, Origin, Standing, Verdict, decide
+from clankie.core.conversation import SYSTEM, Message, Turn, TurnPhase
+from clankie.core.delivery import InputState
+from clankie.core.errors import DeliveryNotFoundError, WakeNotFoundError
+from clankie.host.ports import Admitted
+from clankie.store.sqlite import events, heads, inputs, receipts
+from clankie.store.sqlite.inputs import Input
+
+if TYPE_CHECKING:
+    from clankie.core.admission import Offer
+    from clankie.store.sqlite.heads import Head
+    from clankie.store.sqlite.unit import Transaction
+
+_KNOWN: Final = "SELECT fingerprint, state, pruned FROM input WHERE id = ?"
+_UNRESOLVED: Final = """
+SELECT id FROM input WHERE conversation = ? AND fingerprint = ? AND state = 'uncertain'
+ORDER BY n LIMIT 1"""
+_RETRIED: Final = "SELECT state FROM input WHERE id = ? AND conversation = ?"
+_WAKE: Final = "SELECT delivery FROM wake WHERE id = ? AND conversation = ?"
+_WAKE_ADMITTED: Final = "UPDATE wake SET delivery = ?, held = NULL WHERE id = ? AND delivery IS NULL"
+
+
+def admit(tx: Transaction, offer: Offer, bound: int) -> Admitted:
+    """See DeliveryStore.admit."""
+    head = heads.read(tx, offer.conversation)
+    known = tx.row(_KNOWN, (offer.delivery_id,))
+    if known is None and offer.wake is not None:
+        earlier = _wake_delivery(tx, offer.wake, head.id)
+        if earlier is not None:
+            return Admitted(receipts.read(tx.run, earlier), False, head.revision, head.cursor)
+    if decide(offer, _standing(tx, offer, head, known, bound)) is Verdict.REPEAT:
+        delivery = receipts.read(tx.run, offer.delivery_id)
+        return Admitted(delivery, False, head.revision, head.cursor)
+    one = _record(tx, offer, head)
+    return Admitted(receipts.assemble(one, ()), True, head.revision, head.cursor)
+
+
+def _wake_delivery(tx: Transaction, wake: str, conversation: str) -> str | None:
+    """The delivery a wake was admitted as, None while it waits. Raises WakeNotFoundError."""
+    row = tx.row(_WAKE, (wake, conversation))
+    if row is None:
+        raise WakeNotFoundError(wake)
+    delivery: str | None = row[0]
+    return delivery
+
+
+def _standing(
+    tx: Transaction, offer: Offer, head: Head, known: tuple[str, str, int] | None, bound: int
+) -> Standing:
+    if known is not None:
+        fingerprint, state, pruned = known
+        return Standing(
+            conversation=head.value(),
+            known=Known(fingerprint, InputState(state), bool(pruned)),
+            bound=bound,
+        )
+    unresolved = retried = None
+    if offer.automatic:
+        row = tx.row(_UNRESOLVED, (head.id, offer.fingerprint))
+        unresolved = None if row is None else row[0]
+    if offer.retry_of is not None:
+        row = tx.row(_RETRIED, (offer.retry_of, head.id))
+        if row is None:
+            raise DeliveryNotFoundError(offer.retry_of)
+        retried = InputState(row[0])
+    return Standing(conversation=head.value(), unresolved=unresolved, retried=retried, bound=bound)
+
+
+def _record(tx: Transaction, offer: Offer, head: Head) -> Input:
+    owner = offer.origin is Origin.OWNER
+    message = Message(
+        role=offer.origin.role,
+        text=offer.text,
+        delivery_id=offer.delivery_id,
+        source=None if owner else offer.origin,
+    )
+    one = Input(
+        id=offer.delivery_id,
+        conversation=head.id,
+        origin=offer.origin,
+        principal=offer.author.principal,
+        author=offer.author.id,
+        text=offer.text,
+        mode=offer.mode,
+        fingerprint=offer.fingerprint,
+        state=InputState.QUEUED,
+        admitted_at=tx.at,
+        message_cursor=events.append(tx, head, offer.author, message),
+        retry_of=offer.retry_of,
+        depth=offer.depth,
+    )
+    events.append(tx, head, SYSTEM, Turn(phase=TurnPhase.ADMITTED, delivery_id=one.id))
+    inputs.add(tx, head, one)
+    head.revision += owner
+    heads.save(tx, head)
+    if offer.wake is not None:
+        tx.run(_WAKE_ADMITTED, (one.id, offer.wake))
+    return one

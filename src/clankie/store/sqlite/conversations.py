@@ -1,0 +1,156 @@
+"""Making, naming, resetting and closing conversations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from clankie.core.conversation import (
+    SYSTEM,
+    Author,
+    Conversation,
+    Kind,
+    Notice,
+    Reset,
+    Turn,
+    TurnPhase,
+)
+from clankie.core.delivery import InputState
+from clankie.core.errors import (
+    ConversationClosedError,
+    ConversationNotFoundError,
+    ConversationReadOnlyError,
+    DeliveryConflictError,
+    NotAllowedError,
+    RevisionConflictError,
+    RunInProgressError,
+)
+from clankie.core.ids import HEAD
+from clankie.host.ports import NewConversation
+from clankie.store.sqlite import attempts, events, heads, inputs
+from clankie.store.sqlite.heads import Head
+from clankie.store.sqlite.inputs import Input
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import apsw
+
+    from clankie.store.sqlite.unit import Transaction
+
+CLOSED: Final = "conversation_closed"
+_BY_REQUEST: Final = f"SELECT {heads.COLUMNS} FROM conversation WHERE request_id = ?"
+_INSERT: Final = """
+INSERT INTO conversation (id, request_id, name, kind, directory, created_at)
+VALUES (?, ?, ?, ?, ?, ?)"""
+_WAITING: Final = f"""
+SELECT {inputs.COLUMNS} FROM input WHERE conversation = ? AND state = 'queued'
+ORDER BY message_cursor"""
+_WAKES_END: Final = "DELETE FROM wake WHERE conversation = ? AND delivery IS NULL"
+_THE_HEAD: Final = NewConversation(
+    id=HEAD, request_id=HEAD, name="Clankie", kind=Kind.GLOBAL, directory=None
+)
+
+
+def get(connection: apsw.Connection, conversation: str) -> Conversation:
+    """See ConversationStore.get."""
+    row = connection.execute(heads.BY_ID, (conversation,)).fetchone()
+    if row is None:
+        raise ConversationNotFoundError(conversation)
+    return Head(*row).value()
+
+
+def everyone(connection: apsw.Connection) -> Sequence[Conversation]:
+    """See ConversationStore.list."""
+    return [Head(*row).value() for row in connection.execute(heads.ALL).fetchall()]
+
+
+def create(tx: Transaction, new: NewConversation) -> tuple[Conversation, bool]:
+    """See ConversationStore.create."""
+    row = tx.row(_BY_REQUEST, (new.request_id,))
+    if row is not None:
+        made = Head(*row)
+        if (made.name, made.kind, made.directory) != (new.name, new.kind, new.directory):
+            raise DeliveryConflictError(new.request_id)
+        return made.value(), False
+    tx.run(_INSERT, (new.id, new.request_id, new.name, new.kind, new.directory, tx.at))
+    tx.touched.append(new.id)
+    return heads.read(tx, new.id).value(), True
+
+
+def ensure_head(tx: Transaction) -> None:
+    """Make the head conversation when it is missing."""
+    if tx.row(heads.BY_ID, (HEAD,)) is None:
+        create(tx, _THE_HEAD)
+
+
+def rename(tx: Transaction, conversation: str, name: str, expected_revision: int) -> Conversation:
+    """See ConversationStore.rename."""
+    head = heads.read(tx, conversation)
+    _not_closed(head)
+    _unchanged(head, expected_revision)
+    head.name = name
+    head.revision += 1
+    events.append(tx, head, SYSTEM, Notice(code="renamed", text=name))
+    heads.save(tx, head)
+    return head.value()
+
+
+def reset(
+    tx: Transaction, conversation: str, expected_revision: int | None, by: Author
+) -> Conversation:
+    """See ConversationStore.reset."""
+    head = heads.read(tx, conversation)
+    if head.kind == Kind.ROOM:
+        raise ConversationReadOnlyError(conversation)
+    _not_closed(head)
+    _unchanged(head, expected_revision)
+    _not_running(tx, conversation)
+    head.reset_cursor = events.append(tx, head, by, Reset())
+    head.reset_ordinal = head.ordinal
+    head.revision += 1
+    heads.save(tx, head)
+    return head.value()
+
+
+def close(tx: Transaction, conversation: str, by: Author) -> Conversation:
+    """See ConversationStore.close. Closing it again changes nothing."""
+    if conversation == HEAD:
+        raise NotAllowedError("The head conversation cannot be closed. Reset it instead.")
+    head = heads.read(tx, conversation)
+    if head.closed:
+        return head.value()
+    _not_running(tx, conversation)
+    for row in tx.run(_WAITING, (conversation,)).fetchall():
+        one = Input(*row)
+        one.code = CLOSED
+        inputs.move(tx, head, one, InputState.NOT_SENT)
+        turn = Turn(phase=TurnPhase.CANCELLED, delivery_id=one.id, code=CLOSED)
+        events.append(tx, head, SYSTEM, turn)
+    tx.run(_WAKES_END, (conversation,))
+    events.append(tx, head, by, Notice(code="closed", text="This conversation was closed."))
+    head.closed = 1
+    head.revision += 1
+    heads.save(tx, head)
+    return head.value()
+
+
+def notice(tx: Transaction, conversation: str, code: str, text: str) -> None:
+    """See ConversationStore.notice."""
+    head = heads.read(tx, conversation)
+    events.append(tx, head, SYSTEM, Notice(code=code, text=text))
+    heads.save(tx, head)
+
+
+def _not_closed(head: Head) -> None:
+    if head.closed:
+        raise ConversationClosedError(head.id)
+
+
+def _unchanged(head: Head, expected_revision: int | None) -> None:
+    if expected_revision is not None and expected_revision != head.revision:
+        raise RevisionConflictError(head.revision, head.cursor)
+
+
+def _not_running(tx: Transaction, conversation: str) -> None:
+    if attempts.running_in(tx, conversation):
+        raise RunInProgressError(conversation)

@@ -1,0 +1,129 @@
+"""The log: appending to it, and reading pages of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from clankie.core.conversation import (
+    Author,
+    Body,
+    Message,
+    Role,
+    Tool,
+    ToolPhase,
+    body_to_wire,
+    kind_name,
+    projectable,
+    timestamp,
+)
+from clankie.core.errors import ConversationNotFoundError, CursorAheadError, CursorGoneError
+from clankie.host.ports import EventPage, Stored
+
+if TYPE_CHECKING:
+    import apsw
+
+    from clankie.store.sqlite.heads import Head
+    from clankie.store.sqlite.unit import Transaction
+
+PAGE_BYTES: Final = 1024 * 1024 - 1024
+"""A page and what frames it stay within 1 MiB; a single larger event is a page of its own."""
+
+_INSERT: Final = """
+INSERT INTO event (conversation, cursor, at, kind, ordinal, body) VALUES (?, ?, ?, ?, ?, ?)"""
+_BOUNDS: Final = "SELECT cursor, oldest FROM conversation WHERE id = ?"
+_AFTER: Final = """
+SELECT cursor, body FROM event WHERE conversation = ? AND cursor > ? ORDER BY cursor LIMIT ?"""
+_BEFORE: Final = """
+SELECT cursor, body FROM event WHERE conversation = ? AND cursor < ? ORDER BY cursor DESC LIMIT ?"""
+
+_encode: Final = msgspec.json.Encoder().encode
+_decode: Final = msgspec.json.Decoder().decode
+
+
+def wire(cursor: int, body: bytes) -> bytes:
+    """The event as it is sent: what is on disk begins with ``{"kind"``, the cursor goes before."""
+    return b'{"cursor":%d,' % cursor + body[1:]
+
+
+def append(tx: Transaction, head: Head, author: Author, body: Body) -> int:
+    """Add an event at the end of the log; its cursor. The caller saves the head."""
+    kind = kind_name(body)
+    data = _encode(
+        {"kind": kind, "author": author.to_wire(), "at": timestamp(tx.now), **body_to_wire(body)}
+    )
+    head.cursor = cursor = head.cursor + 1
+    ordinal = None
+    if projectable(body):
+        head.ordinal = ordinal = head.ordinal + 1
+    tx.run(_INSERT, (head.id, cursor, tx.at, kind, ordinal, data.decode()))
+    tx.events.append(Stored(head.id, cursor, wire(cursor, data)))
+    return cursor
+
+
+def shown(body: str) -> tuple[Author, Message | Tool]:
+    """A projectable event of the log: who, and what."""
+    fields: dict[str, Any] = _decode(body)
+    author = Author(**fields["author"])
+    if fields["kind"] == "tool":
+        return author, Tool(
+            call_id=fields["call_id"],
+            name=fields["name"],
+            phase=ToolPhase(fields["phase"]),
+            delivery_id=fields["delivery_id"],
+            detail=fields["detail"],
+        )
+    return author, Message(
+        role=Role(fields["role"]),
+        text=fields["text"],
+        delivery_id=fields.get("delivery_id"),
+        source=fields.get("source"),
+    )
+
+
+def after(connection: apsw.Connection, conversation: str, cursor: int, limit: int) -> EventPage:
+    """The page above a cursor. Raises CursorAheadError, CursorGoneError."""
+    head, oldest = _bounds(connection, conversation)
+    if cursor > head:
+        raise CursorAheadError(head)
+    if cursor < oldest - 1:
+        raise CursorGoneError(oldest)
+    events = _page(connection, _AFTER, (conversation, cursor, limit))
+    last = events[-1].cursor if events else cursor
+    return EventPage(events, head, oldest, last < head)
+
+
+def before(connection: apsw.Connection, conversation: str, cursor: int, limit: int) -> EventPage:
+    """The page below a cursor, in order. Raises CursorAheadError, CursorGoneError."""
+    head, oldest = _bounds(connection, conversation)
+    if cursor > head + 1:
+        raise CursorAheadError(head)
+    if cursor <= oldest > 1:
+        raise CursorGoneError(oldest)
+    events = _page(connection, _BEFORE, (conversation, cursor, limit))
+    events.reverse()
+    first = events[0].cursor if events else cursor
+    return EventPage(events, head, oldest, first > oldest)
+
+
+def _bounds(connection: apsw.Connection, conversation: str) -> tuple[int, int]:
+    row = connection.execute(_BOUNDS, (conversation,)).fetchone()
+    if row is None:
+        raise ConversationNotFoundError(conversation)
+    head, oldest = row
+    return head, oldest
+
+
+def _page(
+    connection: apsw.Connection, statement: str, values: tuple[str, int, int]
+) -> list[Stored]:
+    events: list[Stored] = []
+    size = 0
+    for cursor, body in connection.execute(statement, values):
+        data = wire(cursor, body.encode())
+        size += len(data) + 1
+        if events and size > PAGE_BYTES:
+            break
+        events.append(Stored(values[0], cursor, data))
+    return events

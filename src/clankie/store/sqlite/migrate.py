@@ -1,0 +1,97 @@
+"""Bringing the schema up to date: numbered files, forward only, one transaction each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import resources
+from typing import TYPE_CHECKING, Final
+
+import apsw
+
+from clankie.core.errors import StorageUnavailableError
+from clankie.store.errors import NewerDatabaseError
+from clankie.store.sqlite.connect import look
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from importlib.resources.abc import Traversable
+    from pathlib import Path
+
+_VERSIONS: Final = """
+CREATE TABLE IF NOT EXISTS schema_version (n INTEGER PRIMARY KEY, at INTEGER NOT NULL) STRICT"""
+_CURRENT: Final = "SELECT coalesce(max(n), 0) FROM schema_version"
+_APPLIED: Final = "INSERT INTO schema_version (n, at) VALUES (?, ?)"
+_BACKUPS: Final = "backups"
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One step: its number, its words, its statements."""
+
+    n: int
+    name: str
+    sql: str
+
+
+def migrations() -> Sequence[Migration]:
+    """Every step there is, in order."""
+    folder = resources.files("clankie.store.sqlite") / "migrations"
+    steps = [_read(file) for file in folder.iterdir() if file.name.endswith(".sql")]
+    return sorted(steps, key=lambda step: step.n)
+
+
+def _read(file: Traversable) -> Migration:
+    number, _, words = file.name.removesuffix(".sql").partition("_")
+    return Migration(int(number), words, file.read_text(encoding="utf-8"))
+
+
+def check(path: Path, steps: Sequence[Migration]) -> int:
+    """The version of the file, 0 when it is new. Writes nothing.
+
+    Raises:
+        NewerDatabaseError, ForeignFileError, CorruptDatabaseError: it cannot be used.
+    """
+    found = look(path) or 0
+    if found > steps[-1].n:
+        raise NewerDatabaseError(path, found, steps[-1].n, _older_backup(path, steps[-1].n))
+    return found
+
+
+def backup_name(path: Path, step: int) -> Path:
+    """Where the copy goes that is made before a step."""
+    return path.parent / _BACKUPS / f"before-{step:04d}.db"
+
+
+def _older_backup(path: Path, known: int) -> Path | None:
+    """The newest copy that this version can read."""
+    names = [backup_name(path, n) for n in range(known + 1, 0, -1)]
+    return next((name for name in names if name.exists()), None)
+
+
+def migrate(connection: apsw.Connection, steps: Sequence[Migration], at: int) -> int:
+    """Apply what is missing and return the version. `at` is milliseconds.
+
+    Raises:
+        StorageUnavailableError: a step could not be written; the database is as before that step.
+    """
+    try:
+        for step in steps:
+            _apply(connection, step, at)
+    except (apsw.FullError, apsw.IOError, apsw.ReadOnlyError, apsw.BusyError) as error:
+        raise StorageUnavailableError(str(error)) from error
+    return steps[-1].n
+
+
+def _apply(connection: apsw.Connection, step: Migration, at: int) -> None:
+    run = connection.execute
+    run("BEGIN IMMEDIATE")
+    try:
+        run(_VERSIONS)
+        if run(_CURRENT).get < step.n:
+            run(step.sql)
+            run(_APPLIED, (step.n, at))
+        run("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            run("ROLLBACK")
+        raise

@@ -1,0 +1,260 @@
+"""The four parts of the store, as their ports name them: each verb is one unit or one read."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from clankie.store.sqlite import (
+    admit,
+    calls,
+    closing,
+    conversations,
+    events,
+    owner,
+    projection,
+    receipts,
+    runs,
+    settle,
+    wakes,
+)
+from clankie.store.sqlite.unit import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from clankie.core.admission import Offer
+    from clankie.core.conversation import Author, Conversation
+    from clankie.core.delivery import InputState
+    from clankie.core.projection import Projection
+    from clankie.core.receipt import Delivery
+    from clankie.core.settings import ProjectionLimits, Settings
+    from clankie.core.wake import Wake
+    from clankie.host.ports import (
+        Admitted,
+        Call,
+        EventPage,
+        NewConversation,
+        Outcome,
+        Reservation,
+        Token,
+    )
+    from clankie.store.sqlite.readers import Readers
+    from clankie.store.sqlite.writer import Writer
+
+ADMIT: Final = Kind("admit", bounded=True)
+CREATE: Final = Kind("create", bounded=True)
+WAKE: Final = Kind("wake", bounded=True)
+CONVERSATION: Final = Kind("conversation")
+RESERVE: Final = Kind("reserve")
+START: Final = Kind("start")
+RELEASE: Final = Kind("release")
+REFUSE: Final = Kind("refuse")
+JOIN: Final = Kind("join")
+TOOL_STARTED: Final = Kind("tool_started")
+TOOL_ENDED: Final = Kind("tool_ended")
+SETTLE: Final = Kind("settle")
+CANCEL: Final = Kind("cancel")
+ABANDON: Final = Kind("abandon")
+RELEASE_HELD: Final = Kind("release_held")
+OWNER: Final = Kind("owner")
+
+
+class _Part:
+    """What every part works with."""
+
+    def __init__(self, writer: Writer, readers: Readers) -> None:
+        self._write = writer.write
+        self._read = readers.read
+        self._writer = writer
+
+
+class Conversations(_Part):
+    """ConversationStore."""
+
+    async def create(self, new: NewConversation, by: Author) -> tuple[Conversation, bool]:
+        """See the port. `by` stands in no record yet: only the owner makes conversations."""
+        del by
+        return await self._write(CREATE, lambda tx: conversations.create(tx, new))
+
+    async def get(self, conversation: str) -> Conversation:
+        """See the port."""
+        return await self._read(partial(conversations.get, conversation=conversation))
+
+    async def list(self) -> Sequence[Conversation]:
+        """See the port."""
+        return await self._read(conversations.everyone)
+
+    async def rename(self, conversation: str, name: str, expected_revision: int) -> Conversation:
+        """See the port."""
+        return await self._write(
+            CONVERSATION, lambda tx: conversations.rename(tx, conversation, name, expected_revision)
+        )
+
+    async def reset(
+        self, conversation: str, expected_revision: int | None, by: Author
+    ) -> Conversation:
+        """See the port."""
+        return await self._write(
+            CONVERSATION, lambda tx: conversations.reset(tx, conversation, expected_revision, by)
+        )
+
+    async def close(self, conversation: str, by: Author) -> Conversation:
+        """See the port."""
+        return await self._write(CONVERSATION, lambda tx: conversations.close(tx, conversation, by))
+
+    async def notice(self, conversation: str, code: str, text: str) -> None:
+        """See the port."""
+        await self._write(
+            CONVERSATION, lambda tx: conversations.notice(tx, conversation, code, text)
+        )
+
+    async def events_after(self, conversation: str, after: int, limit: int) -> EventPage:
+        """See the port."""
+        return await self._read(lambda db: events.after(db, conversation, after, limit))
+
+    async def events_before(self, conversation: str, before: int, limit: int) -> EventPage:
+        """See the port."""
+        return await self._read(lambda db: events.before(db, conversation, before, limit))
+
+    async def project(
+        self, conversation: str, limits: ProjectionLimits, *, without: str | None = None
+    ) -> Projection:
+        """See the port."""
+        return await self._read(
+            lambda db: projection.project(db, conversation, limits, without)
+        )
+
+
+class Deliveries(_Part):  # noqa: PLR0904 - the port names fourteen verbs of one record
+    """DeliveryStore."""
+
+    async def admit(self, offer: Offer, bound: int) -> Admitted:
+        """See the port."""
+        return await self._write(ADMIT, lambda tx: admit.admit(tx, offer, bound))
+
+    async def get(self, delivery: str) -> Delivery:
+        """See the port."""
+        return await self._read(lambda db: receipts.read(db.execute, delivery))
+
+    async def list(
+        self,
+        *,
+        conversation: str | None = None,
+        states: frozenset[InputState] | None = None,
+        after: str | None = None,
+        limit: int = 100,
+    ) -> Sequence[Delivery]:
+        """See the port. Raises DeliveryNotFoundError when there is no `after`."""
+        return await self._read(
+            lambda db: receipts.page(
+                db.execute, conversation=conversation, states=states, after=after, limit=limit
+            )
+        )
+
+    async def reserve(self, conversation: str) -> Reservation | None:
+        """See the port."""
+        return await self._write(RESERVE, lambda tx: runs.reserve(tx, conversation))
+
+    async def start(self, reservation: Reservation) -> None:
+        """See the port."""
+        await self._write(START, lambda tx: runs.start(tx, reservation))
+
+    async def release(self, reservation: Reservation, code: str) -> None:
+        """See the port."""
+        await self._write(RELEASE, lambda tx: runs.release(tx, reservation, code))
+
+    async def refuse(self, reservation: Reservation, outcome: Outcome) -> None:
+        """See the port."""
+        await self._write(REFUSE, lambda tx: runs.refuse(tx, reservation, outcome))
+
+    async def join(self, reservation: Reservation) -> Sequence[Delivery]:
+        """See the port."""
+        return await self._write(JOIN, lambda tx: runs.join(tx, reservation))
+
+    async def tool_started(self, reservation: Reservation, call: Call) -> None:
+        """See the port."""
+        await self._write(TOOL_STARTED, lambda tx: calls.started(tx, reservation, call))
+
+    async def tool_ended(
+        self, reservation: Reservation, call: Call, *, ok: bool, detail: str
+    ) -> None:
+        """See the port."""
+        await self._write(
+            TOOL_ENDED, lambda tx: calls.ended(tx, reservation, call, ok=ok, detail=detail)
+        )
+
+    async def settle(self, reservation: Reservation, outcome: Outcome) -> Delivery:
+        """See the port."""
+        return await self._write(SETTLE, lambda tx: settle.settle(tx, reservation, outcome))
+
+    async def cancel_waiting(self, delivery: str) -> bool:
+        """See the port."""
+        return await self._write(CANCEL, lambda tx: closing.cancel(tx, delivery))
+
+    async def abandon(self, delivery: str) -> Delivery:
+        """See the port."""
+        return await self._write(ABANDON, lambda tx: closing.abandon(tx, delivery))
+
+    async def release_held(self, conversation: str | None, reason: str | None = None) -> int:
+        """See the port."""
+        return await self._write(
+            RELEASE_HELD, lambda tx: closing.release_held(tx, conversation, reason)
+        )
+
+
+class Wakes(_Part):
+    """WakeStore."""
+
+    async def add(self, wake: Wake, bound: int) -> None:
+        """See the port."""
+        await self._write(WAKE, lambda tx: wakes.add(tx, wake, bound))
+
+    async def list(self, conversation: str | None = None) -> Sequence[Wake]:
+        """See the port."""
+        return await self._read(lambda db: wakes.everyone(db, conversation))
+
+    async def due(self, now: datetime, limit: int) -> Sequence[Wake]:
+        """See the port."""
+        return await self._read(lambda db: wakes.due(db, now, limit))
+
+    async def next_due(self) -> datetime | None:
+        """See the port."""
+        return await self._read(wakes.next_due)
+
+    async def conversations_due(self, now: datetime) -> Sequence[str]:
+        """See the port."""
+        return await self._read(lambda db: wakes.conversations_due(db, now))
+
+    async def remove(self, wake: str) -> None:
+        """See the port."""
+        await self._write(WAKE, lambda tx: wakes.remove(tx, wake))
+
+
+class Owner(_Part):
+    """OwnerStore."""
+
+    async def settings(self) -> tuple[int, Settings]:
+        """See the port."""
+        return await self._read(owner.settings)
+
+    async def save_settings(self, settings: Settings, expected_revision: int) -> int:
+        """See the port. The bound of the writer's line follows at once."""
+        revision = await self._write(
+            OWNER, lambda tx: owner.save_settings(tx, settings, expected_revision)
+        )
+        self._writer.bound = settings.queue.store
+        return revision
+
+    async def add_token(self, token: Token, secret_sha256: str) -> None:
+        """See the port."""
+        await self._write(OWNER, lambda tx: owner.add_token(tx, token, secret_sha256))
+
+    async def tokens(self) -> Sequence[tuple[Token, str]]:
+        """See the port."""
+        return await self._read(owner.tokens)
+
+    async def revoke_token(self, token: str) -> None:
+        """See the port."""
+        await self._write(OWNER, lambda tx: owner.revoke_token(tx, token))

@@ -1,0 +1,61 @@
+"""The bounded view of a log: pages from the newest down until the budget is used."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from clankie.core.errors import ConversationNotFoundError
+from clankie.core.projection import Projecting, Projection
+from clankie.store.sqlite.events import shown
+from clankie.store.sqlite.values import moment
+
+if TYPE_CHECKING:
+    import apsw
+
+    from clankie.core.settings import ProjectionLimits
+
+_PAGE: Final = 24
+_BOUNDS: Final = "SELECT ordinal, reset_ordinal, reset_cursor FROM conversation WHERE id = ?"
+_WAITING: Final = """
+SELECT message_cursor FROM input WHERE conversation = ? AND state = 'queued' AND message_cursor > ?"""
+_ONE: Final = "SELECT message_cursor FROM input WHERE conversation = ? AND id = ?"
+# INDEXED BY: without statistics the planner takes the index of all cursors, and then a long stretch
+# of turns between two messages would be read too.
+_DOWN: Final = f"""
+SELECT ordinal, cursor, at, body FROM event INDEXED BY event_projectable
+WHERE conversation = ? AND ordinal < ? AND ordinal > ? ORDER BY ordinal DESC LIMIT {_PAGE}"""
+
+
+def project(
+    connection: apsw.Connection, conversation: str, limits: ProjectionLimits, without: str | None
+) -> Projection:
+    """See ConversationStore.project."""
+    row = connection.execute(_BOUNDS, (conversation,)).fetchone()
+    if row is None:
+        raise ConversationNotFoundError(conversation)
+    newest, reset_ordinal, reset_cursor = row
+    excluded = _excluded(connection, conversation, reset_cursor, without)
+    projecting = Projecting(limits)
+    below, more = newest + 1, True
+    while more:
+        more = False
+        for ordinal, cursor, at, body in connection.execute(
+            _DOWN, (conversation, below, reset_ordinal)
+        ).fetchall():
+            below, more = ordinal, True
+            if cursor not in excluded and not projecting.add(cursor, moment(at), *shown(body)):
+                more = False
+                break
+    return projecting.done(newest - reset_ordinal - len(excluded))
+
+
+def _excluded(
+    connection: apsw.Connection, conversation: str, reset_cursor: int, without: str | None
+) -> set[int]:
+    values = (conversation, reset_cursor)
+    excluded: set[int] = {cursor for (cursor,) in connection.execute(_WAITING, values)}
+    if without is not None:
+        cursor = connection.execute(_ONE, (conversation, without)).get
+        if cursor is not None and cursor > reset_cursor:
+            excluded.add(cursor)
+    return excluded

@@ -1,0 +1,36 @@
+"""Dropping old evidence. What stays of a delivery is its id, its fingerprint and how it ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from clankie.store.sqlite.unit import Transaction
+
+SLICE: Final = 200
+"""Deliveries of one transaction, so that admissions do not wait for all of it."""
+
+_OLD: Final = """
+SELECT id FROM input WHERE settled_at < ? AND settled_at IS NOT NULL AND pruned = 0
+ORDER BY settled_at LIMIT ?"""
+_ATTEMPTS: Final = "SELECT id FROM attempt WHERE delivery = ?"
+_CALLS_GO: Final = "DELETE FROM tool_call WHERE attempt = ?"
+_MOVES_GO: Final = "DELETE FROM transition WHERE record = ?"
+_ATTEMPTS_GO: Final = "DELETE FROM attempt WHERE delivery = ?"
+_TOMBSTONE: Final = "UPDATE input SET pruned = 1, text = NULL, detail = NULL WHERE id = ?"
+# Bounded as well: moving pages takes time.
+_SHRINK: Final = "PRAGMA incremental_vacuum(256)"
+
+
+def prune(tx: Transaction, before: int) -> int:
+    """Prune up to `SLICE` deliveries that ended before; how many it were."""
+    old: list[str] = [row[0] for row in tx.run(_OLD, (before, SLICE)).fetchall()]
+    for delivery in old:
+        for (attempt,) in tx.run(_ATTEMPTS, (delivery,)).fetchall():
+            tx.run(_CALLS_GO, (attempt,))
+            tx.run(_MOVES_GO, (attempt,))
+        tx.run(_ATTEMPTS_GO, (delivery,))
+        tx.run(_MOVES_GO, (delivery,))
+        tx.run(_TOMBSTONE, (delivery,))
+    tx.run(_SHRINK).fetchall()
+    return len(old)

@@ -1,0 +1,105 @@
+"""Reading beside the writer: read-only connections on two threads, or none when inline."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+
+import apsw
+
+from clankie.core.errors import ReceiptsUnreadableError
+from clankie.store.sqlite import connect
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+T = TypeVar("T")
+THREADS: Final = 2
+_UNREADABLE: Final = (apsw.CorruptError, apsw.NotADBError, apsw.IOError, apsw.CantOpenError)
+
+
+class Readers(Protocol):
+    """Where reads happen."""
+
+    async def read(self, work: Callable[[apsw.Connection], T]) -> T:
+        """Run `work` in one consistent view. Raises ReceiptsUnreadableError."""
+        ...
+
+    async def read_alone(self, work: Callable[[apsw.Connection], T]) -> T:
+        """Run `work` outside a transaction, on a connection of its own."""
+        ...
+
+    async def close(self) -> None:
+        """Close the connections."""
+        ...
+
+
+def _view(connection: apsw.Connection, work: Callable[[apsw.Connection], T]) -> T:
+    try:
+        connection.execute("BEGIN")
+        try:
+            return work(connection)
+        finally:
+            if connection.in_transaction:
+                connection.execute("COMMIT")
+    except _UNREADABLE as error:
+        raise ReceiptsUnreadableError(str(error)) from error
+
+
+def _alone(path: Path, work: Callable[[apsw.Connection], T]) -> T:
+    connection = connect.reader(path)
+    try:
+        return work(connection)
+    finally:
+        connection.close()
+
+
+class ThreadReaders:
+    """A small pool."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._free: queue.SimpleQueue[apsw.Connection] = queue.SimpleQueue()
+        for _ in range(THREADS):
+            self._free.put(connect.reader(path))
+        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="store-reader")
+
+    async def read(self, work: Callable[[apsw.Connection], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._pool, self._read, work)
+
+    def _read(self, work: Callable[[apsw.Connection], T]) -> T:
+        connection = self._free.get()
+        try:
+            return _view(connection, work)
+        finally:
+            self._free.put(connection)
+
+    async def read_alone(self, work: Callable[[apsw.Connection], T]) -> T:
+        return await asyncio.to_thread(_alone, self._path, work)
+
+    async def close(self) -> None:
+        await asyncio.to_thread(self._pool.shutdown)
+        for _ in range(THREADS):
+            self._free.get().close()
+
+
+class InlineReaders:
+    """One connection, read on the event loop."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._connection = connect.reader(path)
+
+    async def read(self, work: Callable[[apsw.Connection], T]) -> T:
+        await asyncio.sleep(0)
+        return _view(self._connection, work)
+
+    async def read_alone(self, work: Callable[[apsw.Connection], T]) -> T:
+        await asyncio.sleep(0)
+        return _alone(self._path, work)
+
+    async def close(self) -> None:
+        self._connection.close()

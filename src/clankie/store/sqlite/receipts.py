@@ -1,0 +1,125 @@
+"""Reading receipts: an input's row with its attempts and their tool calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from clankie.core.admission import Mode, Origin
+from clankie.core.conversation import Author, Principal
+from clankie.core.delivery import InputState, ServiceState
+from clankie.core.errors import DeliveryNotFoundError, ReceiptExpiredError
+from clankie.core.receipt import Attempt, Delivery, ToolCall
+from clankie.store.sqlite import inputs
+from clankie.store.sqlite.attempts import delivery_of
+from clankie.store.sqlite.values import moment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from clankie.store.sqlite.inputs import Input
+
+    Run = Callable[..., Any]
+
+_ATTEMPTS: Final = """
+SELECT id, n, state, started_at, asked_at, ended_at, code, joined FROM attempt
+WHERE delivery = ? ORDER BY n"""
+_CALLS: Final = """
+SELECT call_id, name, effect, state FROM tool_call WHERE attempt = ? ORDER BY n"""
+_PAGE: Final = """
+SELECT {columns} FROM input WHERE pruned = 0 {conversation} {states} {after} ORDER BY n LIMIT :limit"""
+
+
+def read(run: Run, delivery: str) -> Delivery:
+    """The receipt. Raises DeliveryNotFoundError, ReceiptExpiredError."""
+    row = run(inputs.BY_ID, (delivery,)).fetchone()
+    if row is None:
+        raise DeliveryNotFoundError(delivery)
+    return of(run, inputs.Input(*row))
+
+
+def of(run: Run, one: Input) -> Delivery:
+    """The receipt of a row that was read. Raises ReceiptExpiredError."""
+    return assemble(one, attempts(run, one.id))
+
+
+def attempts(run: Run, delivery: str) -> tuple[Attempt, ...]:
+    """What was tried, in order."""
+    return tuple(_attempt(run, row) for row in run(_ATTEMPTS, (delivery,)).fetchall())
+
+
+def _attempt(run: Run, row: tuple[Any, ...]) -> Attempt:
+    identity, n, state, started_at, asked_at, ended_at, code, joined = row
+    calls = run(_CALLS, (identity,)).fetchall() if asked_at is not None else ()
+    return Attempt(
+        n=n,
+        state=ServiceState(state),
+        started_at=moment(started_at),
+        asked_at=moment(asked_at),
+        ended_at=moment(ended_at),
+        code=code,
+        into=None if joined is None else delivery_of(joined),
+        tools=tuple(
+            ToolCall(call_id=call_id, name=name, effect=bool(effect), state=state)
+            for call_id, name, effect, state in calls
+        ),
+    )
+
+
+def assemble(one: Input, tried: tuple[Attempt, ...]) -> Delivery:
+    """The value of a row. Raises ReceiptExpiredError: it was pruned."""
+    if one.text is None:
+        raise ReceiptExpiredError(one.id)
+    return Delivery(
+        id=one.id,
+        conversation=one.conversation,
+        origin=Origin(one.origin),
+        author=Author(Principal(one.principal), one.author),
+        text=one.text,
+        mode=Mode(one.mode),
+        fingerprint=one.fingerprint,
+        state=InputState(one.state),
+        admitted_at=moment(one.admitted_at),
+        message_cursor=one.message_cursor,
+        settled_at=moment(one.settled_at),
+        code=one.code,
+        detail=one.detail,
+        reply_cursor=one.reply_cursor,
+        reply_delivery_id=one.reply_delivery_id,
+        absorbed_by=one.absorbed_by,
+        retry_of=one.retry_of,
+        not_before=moment(one.not_before),
+        held=one.held,
+        depth=one.depth,
+        tries=sum(a.n > one.tries_base and a.state is not ServiceState.RELEASED for a in tried),
+        attempts=tried,
+    )
+
+
+def page(
+    run: Run,
+    *,
+    conversation: str | None,
+    states: frozenset[InputState] | None,
+    after: str | None,
+    limit: int,
+) -> Sequence[Delivery]:
+    """See DeliveryStore.list. Raises DeliveryNotFoundError: there is no `after`."""
+    statement = _PAGE.format(
+        columns=inputs.COLUMNS,
+        conversation="" if conversation is None else "AND conversation = :conversation",
+        states="" if states is None else f"AND state IN ({_words(states)})",
+        after="" if after is None else "AND n > (SELECT n FROM input WHERE id = :after)",
+    )
+    if after is not None and run(inputs.BY_ID, (after,)).fetchone() is None:
+        raise DeliveryNotFoundError(after)
+    values = {"limit": limit}
+    if conversation is not None:
+        values |= {"conversation": conversation}
+    if after is not None:
+        values |= {"after": after}
+    rows = run(statement, values).fetchall()
+    return [of(run, inputs.Input(*row)) for row in rows]
+
+
+def _words(states: frozenset[InputState]) -> str:
+    return ", ".join(f"'{state}'" for state in sorted(states))

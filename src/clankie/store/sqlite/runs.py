@@ -1,0 +1,128 @@
+"""Runs on the service lane: reserve, start, give back, refuse, join, and the inputs that follow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from clankie.core.conversation import SYSTEM, Turn, TurnPhase
+from clankie.core.delivery import InputState, ServiceState, consequence
+from clankie.core.driver import Fence
+from clankie.core.errors import TransitionRefusedError
+from clankie.core.wake import Again, Hold
+from clankie.host.ports import FencedError, Reservation
+from clankie.store.sqlite import attempts, events, heads, inputs, receipts
+from clankie.store.sqlite.inputs import Input
+from clankie.store.sqlite.values import millis
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clankie.core.receipt import Delivery
+    from clankie.host.ports import Outcome
+    from clankie.store.sqlite.unit import Transaction
+
+_WAITING: Final = f"""
+SELECT {inputs.COLUMNS} FROM input
+WHERE conversation = ? AND state = 'queued' AND held IS NULL
+  AND (not_before IS NULL OR not_before <= ?)
+  AND NOT EXISTS (SELECT 1 FROM attempt
+    WHERE attempt.delivery = input.id AND attempt.state IN ('reserved', 'running'))"""
+_NEXT: Final = f"{_WAITING} ORDER BY mode <> 'steer', message_cursor LIMIT 1"
+_STEERING: Final = f"{_WAITING} AND mode = 'steer' ORDER BY message_cursor"
+
+
+def reserve(tx: Transaction, conversation: str) -> Reservation | None:
+    """See DeliveryStore.reserve."""
+    head = heads.read(tx, conversation)
+    if head.waiting == head.held or attempts.running_in(tx, conversation):
+        return None
+    row = tx.row(_NEXT, (conversation, tx.at))
+    if row is None:
+        return None
+    one = Input(*row)
+    head = heads.claim(tx, conversation)
+    if head.owner is None:
+        raise FencedError("This node has not booted.")
+    fence = Fence(head.owner, head.token)
+    attempt = attempts.add(tx, one.id, conversation, fence)
+    tx.touched.append(conversation)
+    return Reservation(receipts.of(tx.run, one), attempt.id, fence)
+
+
+def start(tx: Transaction, reservation: Reservation) -> None:
+    """See DeliveryStore.start. The same start again changes nothing."""
+    delivery = reservation.delivery
+    head = heads.take(tx, delivery.conversation, reservation.fence)
+    attempt = attempts.read(tx, reservation.attempt)
+    if attempt.state == ServiceState.RUNNING:
+        return
+    attempts.move(tx, attempt, ServiceState.RUNNING)
+    inputs.move(tx, head, inputs.read(tx, delivery.id), InputState.RUNNING)
+    events.append(tx, head, SYSTEM, Turn(phase=TurnPhase.STARTED, delivery_id=delivery.id))
+    heads.save(tx, head)
+
+
+def release(tx: Transaction, reservation: Reservation, code: str) -> None:
+    """See DeliveryStore.release. The same release again changes nothing."""
+    conversation = reservation.delivery.conversation
+    heads.take(tx, conversation, reservation.fence)
+    attempt = attempts.read(tx, reservation.attempt)
+    if attempt.state != ServiceState.RELEASED:
+        attempts.move(tx, attempt, ServiceState.RELEASED, code)
+        tx.touched.append(conversation)
+
+
+def refuse(tx: Transaction, reservation: Reservation, outcome: Outcome) -> None:
+    """See DeliveryStore.refuse. The same refusal again changes nothing."""
+    head = heads.take(tx, reservation.delivery.conversation, reservation.fence)
+    attempt = attempts.read(tx, reservation.attempt)
+    if attempt.state == outcome.state:
+        return
+    if attempt.state != ServiceState.RESERVED:
+        raise TransitionRefusedError(f"The attempt {attempt.id!r}", attempt.state, "refused")
+    attempts.move(tx, attempt, outcome.state, outcome.code)
+    one = inputs.read(tx, attempt.delivery)
+    after = consequence(outcome.state, joined=False, again=outcome.wake is not None)
+    if after is InputState.QUEUED:
+        inputs.hold_back(tx, head, one, *waits(outcome.wake))
+    else:
+        one.code, one.detail = outcome.code, outcome.detail
+        inputs.move(tx, head, one, after)
+    turn = Turn(
+        phase=TurnPhase.FAILED,
+        delivery_id=one.id,
+        code=outcome.code,
+        detail=outcome.detail,
+        usage=outcome.usage,
+    )
+    events.append(tx, head, SYSTEM, turn)
+    heads.save(tx, head)
+
+
+def waits(wake: Again | Hold | None) -> tuple[int | None, str | None]:
+    """What keeps a failed wake back: a time, or a reason."""
+    match wake:
+        case Again(at=at):
+            return millis(at), None
+        case Hold(reason=reason):
+            return None, reason
+        case None:
+            return None, None
+
+
+def join(tx: Transaction, reservation: Reservation) -> Sequence[Delivery]:
+    """See DeliveryStore.join."""
+    conversation = reservation.delivery.conversation
+    head = heads.take(tx, conversation, reservation.fence)
+    attempt = attempts.read(tx, reservation.attempt)
+    if attempt.state != ServiceState.RUNNING:
+        raise TransitionRefusedError(f"The attempt {attempt.id!r}", attempt.state, "joined")
+    waiting = [Input(*row) for row in tx.run(_STEERING, (conversation, tx.at)).fetchall()]
+    if not waiting:
+        return ()
+    for one in waiting:
+        attempts.add(tx, one.id, conversation, reservation.fence, attempt.id)
+        inputs.move(tx, head, one, InputState.RUNNING)
+        events.append(tx, head, SYSTEM, Turn(phase=TurnPhase.STARTED, delivery_id=one.id))
+    heads.save(tx, head)
+    return [receipts.of(tx.run, one) for one in waiting]

@@ -1,0 +1,86 @@
+"""The end of a run: the attempt, its members, their inputs, the answer and the turn, all at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clankie.core.conversation import CAPTAIN, SYSTEM, Message, Role, Turn, TurnPhase
+from clankie.core.delivery import InputState, ServiceState, consequence
+from clankie.core.errors import TransitionRefusedError
+from clankie.store.sqlite import attempts, calls, events, heads, inputs, receipts
+from clankie.store.sqlite.runs import waits
+
+if TYPE_CHECKING:
+    from clankie.core.receipt import Delivery
+    from clankie.host.ports import Outcome, Reservation
+    from clankie.store.sqlite.attempts import Try
+    from clankie.store.sqlite.heads import Head
+    from clankie.store.sqlite.unit import Transaction
+
+PHASES = {
+    ServiceState.COMPLETED: TurnPhase.COMPLETED,
+    ServiceState.FAILED: TurnPhase.FAILED,
+    ServiceState.STALLED: TurnPhase.FAILED,
+    ServiceState.CANCELLED: TurnPhase.CANCELLED,
+    ServiceState.UNCERTAIN: TurnPhase.UNCERTAIN,
+}
+
+
+def settle(tx: Transaction, reservation: Reservation, outcome: Outcome) -> Delivery:
+    """See DeliveryStore.settle. The same end again returns the receipt as it stands."""
+    head = heads.take(tx, reservation.delivery.conversation, reservation.fence)
+    attempt = attempts.read(tx, reservation.attempt)
+    if attempt.state != outcome.state:
+        if attempt.state != ServiceState.RUNNING:
+            # A reservation ends by `refuse` or `release`: nothing was asked, so nothing ended.
+            raise TransitionRefusedError(
+                f"The attempt {attempt.id!r}", attempt.state, outcome.state
+            )
+        finish(tx, head, attempt, outcome)
+        heads.save(tx, head)
+    return receipts.read(tx.run, attempt.delivery)
+
+
+def finish(tx: Transaction, head: Head, attempt: Try, outcome: Outcome) -> list[str]:
+    """End a running attempt and its members; the deliveries that ended with it, its own first."""
+    reply = None
+    if outcome.state is ServiceState.COMPLETED and outcome.text:
+        said = Message(role=Role.AGENT, text=outcome.text, delivery_id=attempt.delivery)
+        reply = events.append(tx, head, CAPTAIN, said)
+    _end(tx, head, attempt, outcome, reply)
+    ended = [attempt.delivery]
+    for member in attempts.members(tx, attempt.id):
+        _end(tx, head, member, outcome, reply)
+        ended.append(member.delivery)
+    return ended
+
+
+def _end(tx: Transaction, head: Head, attempt: Try, outcome: Outcome, reply: int | None) -> None:
+    attempts.move(tx, attempt, outcome.state, outcome.code)
+    calls.lose(tx, attempt.id)
+    member = attempt.joined is not None
+    again = outcome.wake is not None and not member
+    after = consequence(outcome.state, joined=member, again=again)
+    one = inputs.read(tx, attempt.delivery)
+    if after is InputState.QUEUED:
+        one.not_before, one.held = waits(outcome.wake)
+    else:
+        one.code, one.detail, one.reply_cursor = outcome.code, outcome.detail, reply
+    if after is InputState.ABSORBED and attempt.joined is not None:
+        one.absorbed_by = "steer"
+        one.reply_delivery_id = attempts.delivery_of(attempt.joined)
+    inputs.move(tx, head, one, after)
+    events.append(tx, head, SYSTEM, _turn(one.id, outcome, member=member))
+
+
+def _turn(delivery: str, outcome: Outcome, *, member: bool) -> Turn:
+    """What the run wrote and cost stands once, in the turn of the delivery that it answers."""
+    partial = outcome.text if outcome.state is not ServiceState.COMPLETED and not member else ""
+    return Turn(
+        phase=PHASES[outcome.state],
+        delivery_id=delivery,
+        code=outcome.code,
+        detail=outcome.detail,
+        partial=partial or None,
+        usage=None if member else outcome.usage,
+    )

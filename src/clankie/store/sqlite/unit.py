@@ -1,0 +1,79 @@
+"""What a write is made of: a named unit of work, and the transaction it runs in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable
+    from datetime import datetime
+
+    import apsw
+
+    from clankie.host.ports import Ids, Stored
+
+
+class Kind:
+    """A kind of unit, with the crash points it passes.
+
+    `bounded`: refused when too much waits. What ends a run is never refused for that reason.
+    """
+
+    __slots__ = ("after", "before", "bounded")
+
+    def __init__(self, name: str, *, bounded: bool = False) -> None:
+        self.before: Final = f"{name}.before-commit"
+        self.after: Final = f"{name}.after-commit"
+        self.bounded: Final = bounded
+
+
+class Transaction:
+    """What the work of a unit has: statements, time, its node, and what it leaves behind.
+
+    `events` and `touched` are told to the host after the commit. `node` is None before the boot.
+    """
+
+    __slots__ = ("at", "connection", "cursor", "events", "ids", "node", "now", "run", "touched")
+
+    def __init__(self, connection: apsw.Connection, ids: Ids) -> None:
+        self.connection: Final = connection
+        self.ids: Final = ids
+        self.cursor: Final = connection.cursor()
+        self.run: Final = self.cursor.execute
+        self.node: str | None = None
+        self.now: datetime
+        self.at: int
+        self.events: list[Stored] = []
+        self.touched: list[str] = []
+
+    def row(self, statement: str, values: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        """The first row of a statement, or None."""
+        found: tuple[Any, ...] | None = self.run(statement, values).fetchone()
+        return found
+
+    def changed(self, statement: str, values: tuple[Any, ...]) -> bool:
+        """Run a statement; whether it changed exactly one row."""
+        self.run(statement, values)
+        return self.connection.changes() == 1
+
+
+@dataclass(slots=True, eq=False)
+class Unit:
+    """A unit that waits or is done. `error` is set when it did not succeed."""
+
+    kind: Kind
+    work: Callable[[Transaction], Any]
+    future: asyncio.Future[Any]
+    result: Any = None
+    error: BaseException | None = None
+
+
+@dataclass(slots=True)
+class Done:
+    """A batch after its commit."""
+
+    units: list[Unit]
+    events: list[Stored] = field(default_factory=list["Stored"])
+    touched: frozenset[str] = frozenset()

@@ -1,0 +1,107 @@
+"""Wakes: those that wait, and those admitted whose input is held or tried again."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from clankie.core.errors import ConversationClosedError, WakeNotFoundError
+from clankie.core.wake import Wake, WakeLimitError
+from clankie.store.sqlite import heads
+from clankie.store.sqlite.values import millis, moment
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import apsw
+
+    from clankie.store.sqlite.unit import Transaction
+
+_COLUMNS: Final = """wake.id, wake.conversation, wake.due_at, wake.text, wake.depth,
+  wake.created_at, wake.delivery, coalesce(wake.held, input.held)"""
+_FROM: Final = "FROM wake LEFT JOIN input ON input.id = wake.delivery"
+_LIST: Final = f"""
+SELECT {_COLUMNS} {_FROM} WHERE wake.conversation = coalesce(?, wake.conversation)
+  AND (wake.delivery IS NULL OR (input.state = 'queued'
+    AND (input.held IS NOT NULL OR input.not_before IS NOT NULL)))
+ORDER BY wake.delivery IS NOT NULL, wake.due_at, wake.id"""
+_DUE: Final = f"""
+SELECT {_COLUMNS} {_FROM} WHERE wake.delivery IS NULL AND wake.held IS NULL AND wake.due_at <= ?
+ORDER BY wake.due_at, wake.id LIMIT ?"""
+_NEXT_WAKE: Final = "SELECT min(due_at) FROM wake WHERE delivery IS NULL AND held IS NULL"
+_NEXT_RETRY: Final = """
+SELECT min(not_before) FROM input
+WHERE state = 'queued' AND not_before IS NOT NULL AND held IS NULL"""
+_CONVERSATIONS: Final = """
+SELECT DISTINCT conversation FROM input
+WHERE state = 'queued' AND not_before IS NOT NULL AND not_before <= ? AND held IS NULL
+ORDER BY conversation"""
+_KNOWN: Final = "SELECT 1 FROM wake WHERE id = ?"
+_WAITING: Final = "SELECT count(*) FROM wake WHERE conversation = ? AND delivery IS NULL"
+_INSERT: Final = """
+INSERT INTO wake (id, conversation, due_at, text, depth, created_at) VALUES (?, ?, ?, ?, ?, ?)"""
+_REMOVE: Final = "DELETE FROM wake WHERE id = ? AND delivery IS NULL"
+
+
+def add(tx: Transaction, wake: Wake, bound: int) -> None:
+    """See WakeStore.add."""
+    head = heads.read(tx, wake.conversation)
+    if head.closed:
+        raise ConversationClosedError(head.id)
+    if tx.row(_KNOWN, (wake.id,)) is not None:
+        return
+    waiting = tx.run(_WAITING, (wake.conversation,)).get
+    if waiting >= bound:
+        raise WakeLimitError(
+            f"{waiting} wakes already wait in this conversation; remove one first."
+        )
+    values = (
+        wake.id,
+        wake.conversation,
+        millis(wake.due_at),
+        wake.text,
+        wake.depth,
+        millis(wake.created_at),
+    )
+    tx.run(_INSERT, values)
+
+
+def remove(tx: Transaction, wake: str) -> None:
+    """See WakeStore.remove."""
+    if not tx.changed(_REMOVE, (wake,)):
+        raise WakeNotFoundError(wake)
+
+
+def everyone(connection: apsw.Connection, conversation: str | None) -> Sequence[Wake]:
+    """See WakeStore.list."""
+    return [_wake(row) for row in connection.execute(_LIST, (conversation,)).fetchall()]
+
+
+def due(connection: apsw.Connection, now: datetime, limit: int) -> Sequence[Wake]:
+    """See WakeStore.due."""
+    return [_wake(row) for row in connection.execute(_DUE, (millis(now), limit)).fetchall()]
+
+
+def next_due(connection: apsw.Connection) -> datetime | None:
+    """See WakeStore.next_due."""
+    times = [connection.execute(_NEXT_WAKE).get, connection.execute(_NEXT_RETRY).get]
+    return moment(min((at for at in times if at is not None), default=None))
+
+
+def conversations_due(connection: apsw.Connection, now: datetime) -> Sequence[str]:
+    """See WakeStore.conversations_due."""
+    return [row[0] for row in connection.execute(_CONVERSATIONS, (millis(now),)).fetchall()]
+
+
+def _wake(row: tuple[Any, ...]) -> Wake:
+    identity, conversation, due_at, text, depth, created_at, delivery, held = row
+    return Wake(
+        id=identity,
+        conversation=conversation,
+        due_at=moment(due_at),
+        text=text,
+        depth=depth,
+        created_at=moment(created_at),
+        delivery_id=delivery,
+        held=held,
+    )
