@@ -1,0 +1,84 @@
+"""The application: gate, hot routes, and the framework's routes behind them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fastapi import FastAPI
+from fastapi.middleware.asyncexitstack import AsyncExitStackMiddleware
+from starlette.routing import Router
+
+from clankie import __version__
+from clankie.api import (
+    conversations,
+    credentials,
+    deliveries,
+    events,
+    feed,
+    inputs,
+    login,
+    openapi,
+    service,
+    settings,
+    tokens,
+    wakes,
+)
+from clankie.api.door import ApiConfig, Door
+from clankie.api.gate import Gate
+
+if TYPE_CHECKING:
+    from starlette.routing import BaseRoute
+    from starlette.types import Receive, Scope, Send
+
+    from clankie.host.house import House
+
+_RESOURCES = (
+    conversations,
+    deliveries,
+    wakes,
+    settings,
+    tokens,
+    credentials,
+    service,
+    login,
+)
+
+
+class Routes:
+    """Hot routes first; what they do not know goes to the framework."""
+
+    def __init__(self) -> None:
+        self.framework = _framework()
+        self.hot: list[BaseRoute] = [*inputs.routes(), *events.routes(), *feed.routes()]
+        self.hot.extend(openapi.routes(self.framework))
+        self._router = Router(self.hot, redirect_slashes=False, default=self.framework)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request that passed the gate."""
+        scope["app"] = self.framework
+        await self._router(scope, receive, send)
+
+
+def _framework() -> FastAPI:
+    app = FastAPI(
+        title="Clankie",
+        version=__version__,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        redirect_slashes=False,
+        telemetry={"tracing": False},
+    )
+    for resource in _RESOURCES:
+        app.include_router(resource.routes)
+    # The gate turns every error into a problem; the framework's own layers would say it otherwise.
+    app.middleware_stack = AsyncExitStackMiddleware(app.router)
+    return app
+
+
+def create_app(house: House, config: ApiConfig) -> Gate:
+    """The ASGI application for a running house.
+
+    It keeps nothing on disk and starts nothing: `serve.serving` puts it on sockets.
+    """
+    return Gate(Routes(), Door(house=house, config=config))

@@ -1,0 +1,16 @@
+"""What bodies of the framework's routes have in common."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Revision = Annotated[int, Field(ge=0, lt=2**53, description="the revision the caller saw")]
+"""A revision as a client sends it back."""
+
+
+class Body(BaseModel):
+    """Types are taken at their word; members we do not know are ignored."""
+
+    model_config = ConfigDict(strict=True, extra="ignore")

@@ -1,0 +1,61 @@
+"""Status as OpenMetrics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, cast
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric
+from prometheus_client.openmetrics.exposition import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.registry import Collector
+
+MEDIA_TYPE: Final = CONTENT_TYPE_LATEST
+
+
+class _Snapshot(Collector):
+    """One reading of the status, as families."""
+
+    def __init__(self, status: Mapping[str, Any], streams: int) -> None:
+        self._status = status
+        self._streams = streams
+
+    def collect(self) -> Iterator[Metric]:
+        """Every family once."""
+        status = self._status
+        yield InfoMetricFamily("clankie", "The service.", {"version": str(status["version"])})
+        yield GaugeMetricFamily(
+            "clankie_uptime_seconds", "Since the start.", float(status["uptime_seconds"])
+        )
+        yield _by_state("clankie_deliveries", "Inputs that have not ended.", status["deliveries"])
+        yield _by_state("clankie_conversations", "Conversations.", status["conversations"])
+        yield GaugeMetricFamily("clankie_turns_running", "Turns now.", len(status["running"]))
+        yield GaugeMetricFamily(
+            "clankie_store_backlog", "Units that wait for the writer.", status["writer_backlog"]
+        )
+        yield GaugeMetricFamily("clankie_streams_open", "Event streams.", self._streams)
+        yield GaugeMetricFamily("clankie_stopping", "Going down.", int(status["stopping"]))
+        yield from _store(status["store"])
+
+
+def _by_state(name: str, text: str, counts: Mapping[str, int]) -> GaugeMetricFamily:
+    family = GaugeMetricFamily(name, text, labels=["state"])
+    for state, count in counts.items():
+        family.add_metric([state], count)
+    return family
+
+
+def _store(facts: Mapping[str, Any]) -> Iterator[Metric]:
+    """Whatever the store tells in numbers."""
+    for name, value in facts.items():
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            yield GaugeMetricFamily(f"clankie_store_{name}", f"The store's {name}.", value)
+
+
+def exposition(status: Mapping[str, Any], streams: int) -> bytes:
+    """The text of one scrape, from a registry of its own: nothing of the process leaks in."""
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_Snapshot(status, streams))
+    # The library leaves this one function untyped.
+    text: Any = generate_latest(registry)  # type: ignore[no-untyped-call]
+    return cast("bytes", text)

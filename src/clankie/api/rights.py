@@ -1,0 +1,74 @@
+"""Which principal may use which route. What is not in the table does not exist.
+
+A row says who may use the verb at all (else 403). What a principal may not see of what the verb
+would show is 404, and decided where the thing is looked up (`Call.sees`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from clankie.core.conversation import Principal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_OPERATOR: Final = frozenset({Principal.OPERATOR})
+_OWNERS: Final = frozenset({Principal.OPERATOR, Principal.DEVICE})
+_READERS: Final = frozenset({Principal.OPERATOR, Principal.DEVICE, Principal.SEAT})
+_METRICS: Final = frozenset({Principal.OPERATOR, Principal.METRICS})
+_HOLDERS: Final = frozenset(
+    {
+        Principal.OPERATOR,
+        Principal.DEVICE,
+        Principal.SEAT,
+        Principal.WORKER,
+        Principal.FLEET,
+        Principal.METRICS,
+    }
+)
+NOBODY: Final[frozenset[Principal]] = frozenset()
+"""A route that asks for no token."""
+
+_HERE: Final = "/v1/conversations/{conversation}"
+_DELIVERY: Final = "/v1/deliveries/{delivery:path}"
+
+RIGHTS: Final[Mapping[tuple[str, str], frozenset[Principal]]] = {
+    ("GET", "/v1/health"): NOBODY,
+    ("POST", "/v1/login"): NOBODY,
+    ("GET", "/openapi.json"): _HOLDERS,
+    ("GET", "/v1/conversations"): _OWNERS,
+    ("POST", "/v1/conversations"): _OPERATOR,
+    ("GET", _HERE): _READERS,
+    ("PATCH", _HERE): _OPERATOR,
+    ("DELETE", _HERE): _OPERATOR,
+    ("POST", f"{_HERE}/reset"): _OPERATOR,
+    ("POST", f"{_HERE}/inputs"): _OWNERS,
+    ("POST", f"{_HERE}/cancel"): _OWNERS,
+    ("GET", f"{_HERE}/events"): _READERS,
+    ("GET", f"{_HERE}/projection"): _READERS,
+    ("GET", f"{_HERE}/prompt"): _READERS,
+    ("GET", "/v1/feed"): _OWNERS,
+    ("GET", "/v1/deliveries"): _OWNERS,
+    ("GET", _DELIVERY): _OWNERS,
+    ("POST", f"{_DELIVERY}/settle"): _OPERATOR,
+    ("GET", "/v1/wakes"): _OPERATOR,
+    ("DELETE", "/v1/wakes/{wake}"): _OPERATOR,
+    ("POST", "/v1/wakes/release"): _OPERATOR,
+    ("POST", "/v1/wakes/{wake}/release"): _OPERATOR,
+    ("GET", "/v1/settings"): _OPERATOR,
+    ("PATCH", "/v1/settings"): _OPERATOR,
+    ("GET", "/v1/tokens"): _OPERATOR,
+    ("POST", "/v1/tokens"): _OPERATOR,
+    ("DELETE", "/v1/tokens/{token}"): _OPERATOR,
+    ("POST", "/v1/login-codes"): _OPERATOR,
+    ("GET", "/v1/credentials"): _OPERATOR,
+    ("PUT", "/v1/credentials/{name}"): _OPERATOR,
+    ("DELETE", "/v1/credentials/{name}"): _OPERATOR,
+    ("POST", "/v1/backups"): _OPERATOR,
+    ("GET", "/v1/doctor"): _OPERATOR,
+    ("GET", "/v1/status"): _OPERATOR,
+    ("GET", "/v1/metrics"): _METRICS,
+}
+
+PUBLIC: Final = frozenset(route for route, who in RIGHTS.items() if who is NOBODY)

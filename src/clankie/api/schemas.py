@@ -1,0 +1,348 @@
+"""JSON Schemas of what the service says. A test holds real answers against them."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from clankie.core.admission import TEXT_LIMIT, Mode, Origin
+from clankie.core.conversation import Kind, Principal, Role, State, ToolPhase, TurnPhase
+from clankie.core.delivery import InputState, SeatState, ServiceState
+from clankie.core.settings import DEFAULTS
+from clankie.host.cancel import CancelOutcome
+from clankie.host.doctor import Level
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from enum import StrEnum
+
+Schema: TypeAlias = dict[str, Any]
+
+TEXT: Final[Schema] = {"type": "string"}
+FLAG: Final[Schema] = {"type": "boolean"}
+NUMBER: Final[Schema] = {"type": "number"}
+COUNT: Final[Schema] = {"type": "integer", "minimum": 0}
+CURSOR: Final[Schema] = {"type": "integer", "minimum": 1, "exclusiveMaximum": 2**53}
+TIME: Final[Schema] = {
+    "type": "string",
+    "format": "date-time",
+    "description": "RFC 3339, UTC, milliseconds",
+}
+ANY_OBJECT: Final[Schema] = {"type": "object"}
+DELIVERY_ID: Final[Schema] = {"type": "string", "pattern": r"^[A-Za-z0-9._:-]{1,128}$"}
+
+
+def ref(name: str) -> Schema:
+    """A component by its name."""
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def many(name: str) -> Schema:
+    """A list of components."""
+    return {"type": "array", "items": ref(name)}
+
+
+def one_of(values: type[StrEnum] | Iterable[str]) -> Schema:
+    """One of these words."""
+    return {"type": "string", "enum": [str(value) for value in values]}
+
+
+def shape(
+    doc: str, required: dict[str, Schema], optional: dict[str, Schema] | None = None
+) -> Schema:
+    """An object; members may be added to it later."""
+    return {
+        "type": "object",
+        "description": doc,
+        "required": list(required),
+        "properties": {**required, **(optional or {})},
+    }
+
+
+def _event(kind: str, doc: str, own: dict[str, Schema], optional: dict[str, Schema]) -> Schema:
+    head = {"cursor": CURSOR, "kind": {"const": kind}, "author": ref("Author"), "at": TIME}
+    return shape(doc, {**head, **own}, optional)
+
+
+def _settings(value: object) -> Schema:
+    """The tree of settings, with its bounds and its words, as the values themselves carry them."""
+    if not is_dataclass(value):
+        message = "only groups of settings have a schema"
+        raise TypeError(message)
+    members: dict[str, Schema] = {}
+    for one in fields(value):
+        default = getattr(value, one.name)
+        members[one.name] = _settings(default) if is_dataclass(default) else _setting(one, default)
+    doc = (type(value).__doc__ or "").partition("\n")[0]
+    return shape(doc, members)
+
+
+def _setting(one: Any, default: object) -> Schema:  # noqa: ANN401 - a dataclass field
+    found: Schema = {"default": default, "description": one.metadata.get("doc", "")}
+    if isinstance(default, str):
+        return found | {"type": "string", "maxLength": one.metadata["limit"]}
+    kind = "integer" if isinstance(default, int) else "number"
+    return found | {
+        "type": kind,
+        "minimum": one.metadata["low"],
+        "maximum": one.metadata["high"],
+    }
+
+
+PROBLEM: Final = shape(
+    "Why it was refused. `code` is stable, `detail` says what to do; further members are facts.",
+    {
+        "type": TEXT,
+        "title": TEXT,
+        "status": {"type": "integer"},
+        "code": TEXT,
+        "detail": TEXT,
+    },
+    {
+        "errors": {
+            "type": "array",
+            "items": shape("A field that is wrong.", {"path": TEXT, "rule": TEXT}),
+        }
+    },
+)
+
+EVENTS: Final[dict[str, Schema]] = {
+    "MessageEvent": _event(
+        "message",
+        "Words.",
+        {"role": one_of(Role), "text": TEXT},
+        {"delivery_id": TEXT, "source": TEXT},
+    ),
+    "ToolEvent": _event(
+        "tool",
+        "A step of a tool call.",
+        {
+            "call_id": TEXT,
+            "name": TEXT,
+            "phase": one_of(ToolPhase),
+            "delivery_id": TEXT,
+            "detail": TEXT,
+        },
+        {},
+    ),
+    "TurnEvent": _event(
+        "turn",
+        "A step in the life of a delivery.",
+        {"phase": one_of(TurnPhase), "delivery_id": TEXT},
+        {
+            "code": TEXT,
+            "detail": TEXT,
+            "partial": TEXT,
+            "usage": shape(
+                "Tokens, and model requests.",
+                {"input_tokens": COUNT, "output_tokens": COUNT, "requests": COUNT},
+            ),
+            "routing_reason": TEXT,
+        },
+    ),
+    "NoticeEvent": _event(
+        "notice",
+        "The service says something about the conversation.",
+        {"code": TEXT, "text": TEXT},
+        {},
+    ),
+    "ResetEvent": _event("reset", "Projections begin after this.", {}, {}),
+}
+
+_STREAM: Final[dict[str, Schema]] = {
+    "Draft": shape(
+        "`event: draft`: more of an answer that is being written.",
+        {"delivery_id": TEXT, "attempt": TEXT, "seq": COUNT, "text": TEXT},
+    ),
+    "DraftEnd": shape("`event: draft_end`: there is no more of it.", {"attempt": TEXT}),
+    "FeedRow": shape(
+        "How a conversation stands.",
+        {
+            "conversation": TEXT,
+            "cursor": COUNT,
+            "revision": COUNT,
+            "state": one_of(State),
+            "driver": ref("Driver"),
+            "unread_reports": COUNT,
+            "uncertain": COUNT,
+        },
+    ),
+}
+
+_CONVERSATIONS: Final[dict[str, Schema]] = {
+    "Author": shape(
+        "Who, as the host established it.", {"principal": one_of(Principal), "id": TEXT}
+    ),
+    "Driver": shape("What executes a conversation now.", {"kind": one_of(("service", "seat"))}),
+    "Conversation": shape(
+        "A conversation.",
+        {
+            "id": TEXT,
+            "name": TEXT,
+            "kind": one_of(Kind),
+            "state": one_of(State),
+            "revision": COUNT,
+            "cursor": COUNT,
+            "driver": ref("Driver"),
+            "unread_reports": COUNT,
+            "uncertain": COUNT,
+            "created_at": TIME,
+        },
+        {"directory": TEXT},
+    ),
+    "Conversations": shape("A list.", {"conversations": many("Conversation")}),
+    "Event": {
+        "oneOf": [ref(name) for name in EVENTS],
+        "discriminator": {
+            "propertyName": "kind",
+            "mapping": {
+                schema["properties"]["kind"]["const"]: ref(name)["$ref"]
+                for name, schema in EVENTS.items()
+            },
+        },
+    },
+    "EventPage": shape(
+        "A page of a log. `next_cursor` goes on the way the page went.",
+        {
+            "events": many("Event"),
+            "next_cursor": COUNT,
+            "head_cursor": COUNT,
+            "has_more": FLAG,
+        },
+    ),
+    "Projection": shape(
+        "The bounded view of a log, oldest first.",
+        {
+            "text": TEXT,
+            "omitted": COUNT,
+            "through": COUNT,
+            "entries": {"type": "array", "items": ANY_OBJECT},
+        },
+    ),
+}
+
+_DELIVERIES: Final[dict[str, Schema]] = {
+    "Input": shape(
+        "A message to admit.",
+        {
+            "delivery_id": DELIVERY_ID,
+            "text": {"type": "string", "minLength": 1, "maxLength": TEXT_LIMIT},
+        },
+        {
+            "expected_revision": COUNT | {"exclusiveMaximum": 2**53},
+            "mode": one_of(Mode),
+            "retry_of": TEXT,
+            "attachments": {"type": "array", "maxItems": 0, "description": "not supported yet"},
+        },
+    ),
+    "Attempt": shape(
+        "One try at having an input answered.",
+        {
+            "n": {"type": "integer", "minimum": 1},
+            "destination": ref("Driver"),
+            "state": one_of(sorted({*ServiceState, *SeatState})),
+            "started_at": TIME,
+        },
+        {"ended_at": TIME, "code": TEXT, "into": TEXT, "evidence": ANY_OBJECT},
+    ),
+    "Delivery": shape(
+        "The receipt of an input.",
+        {
+            "id": TEXT,
+            "fingerprint": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+            "state": one_of(InputState),
+            "mode": one_of(Mode),
+            "conversation": TEXT,
+            "origin": one_of(Origin),
+            "admitted_at": TIME,
+            "message_cursor": CURSOR,
+            "attempts": many("Attempt"),
+        },
+        {
+            "settled_at": TIME,
+            "code": TEXT,
+            "detail": TEXT,
+            "reply_cursor": CURSOR,
+            "reply_delivery_id": TEXT,
+            "absorbed_by": one_of(("reply", "steer")),
+            "retry_of": TEXT,
+            "not_before": TIME,
+            "held": TEXT,
+        },
+    ),
+    "Admitted": shape(
+        "It is on disk.", {"delivery": ref("Delivery"), "revision": COUNT, "cursor": COUNT}
+    ),
+    "Deliveries": shape("A page.", {"deliveries": many("Delivery"), "has_more": FLAG}),
+    "Cancelled": shape(
+        "What came of asking.", {"outcome": one_of(CancelOutcome)}, {"delivery": ref("Delivery")}
+    ),
+    "Wake": shape(
+        "Something set to happen later.",
+        {
+            "id": TEXT,
+            "conversation": TEXT,
+            "due_at": TIME,
+            "text": TEXT,
+            "depth": COUNT,
+            "created_at": TIME,
+        },
+        {"delivery_id": TEXT, "held": TEXT},
+    ),
+    "Wakes": shape("A list.", {"wakes": many("Wake")}),
+    "Released": shape("How many may try again.", {"released": COUNT}),
+}
+
+_OWNER: Final[dict[str, Schema]] = {
+    "SettingsTree": _settings(DEFAULTS),
+    "Settings": shape("The settings.", {"revision": COUNT, "settings": ref("SettingsTree")}),
+    "Token": shape(
+        "A bearer's record.",
+        {
+            "id": TEXT,
+            "principal": ref("Author"),
+            "label": TEXT,
+            "created_at": TIME,
+            "revoked": FLAG,
+        },
+    ),
+    "Tokens": shape("A list.", {"tokens": many("Token")}),
+    "NewToken": shape("The secret is shown once.", {"token": ref("Token"), "secret": TEXT}),
+    "Credential": shape("A secret's name.", {"name": TEXT, "origin": TEXT, "source": TEXT}),
+    "Credentials": shape("A list.", {"credentials": many("Credential")}),
+    "LoginCode": shape("It opens one session.", {"code": TEXT, "expires_at": TIME}),
+    "LoggedIn": shape("The session is in the cookie.", {"csrf": TEXT}),
+    "Backup": shape("The copy.", {"path": TEXT, "at": TIME}),
+    "Finding": shape(
+        "One thing that was looked at.",
+        {"name": TEXT, "level": one_of(Level), "sentence": TEXT, "fix": TEXT},
+    ),
+    "Findings": shape("All of them.", {"ok": FLAG, "findings": many("Finding")}),
+    "Status": shape(
+        "One snapshot.",
+        {
+            "version": TEXT,
+            "now": TIME,
+            "started_at": TIME,
+            "uptime_seconds": NUMBER,
+            "stopping": FLAG,
+            "settings_revision": COUNT,
+            "lane": ANY_OBJECT,
+            "running": {"type": "array", "items": ANY_OBJECT},
+            "conversations": ANY_OBJECT,
+            "deliveries": ANY_OBJECT,
+            "writer_backlog": COUNT,
+            "store": ANY_OBJECT,
+        },
+    ),
+    "Health": shape("It answers.", {"ok": FLAG}),
+}
+
+COMPONENTS: Final[dict[str, Schema]] = {
+    "Problem": PROBLEM,
+    **_CONVERSATIONS,
+    **EVENTS,
+    **_STREAM,
+    **_DELIVERIES,
+    **_OWNER,
+}
