@@ -78,12 +78,12 @@ def read(tx: Transaction, attempt: str) -> Try:
 
 def members(tx: Transaction, attempt: str) -> Sequence[Try]:
     """Open attempts that joined this run."""
-    return [Try(*row) for row in tx.run(_MEMBERS, (attempt,)).fetchall()]
+    return [Try(*row) for row in tx.rows(_MEMBERS, (attempt,))]
 
 
 def open_runs(tx: Transaction) -> Sequence[Try]:
     """Every open attempt that is not a member of another's run."""
-    return [Try(*row) for row in tx.run(_OPEN).fetchall()]
+    return [Try(*row) for row in tx.rows(_OPEN)]
 
 
 def running_in(tx: Transaction, conversation: str) -> bool:

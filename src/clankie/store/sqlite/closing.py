@@ -46,7 +46,7 @@ def abandon(tx: Transaction, delivery: str) -> Delivery:
 def release_held(tx: Transaction, conversation: str | None, reason: str | None) -> int:
     """See DeliveryStore.release_held."""
     values = {"conversation": conversation, "reason": reason}
-    held = [Input(*row) for row in tx.run(_HELD, values).fetchall()]
+    held = [Input(*row) for row in tx.rows(_HELD, values)]
     for one in held:
         head = heads.read(tx, one.conversation)
         one.tries_base = attempts.last(tx, one.id)

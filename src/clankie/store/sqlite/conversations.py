@@ -120,7 +120,7 @@ def close(tx: Transaction, conversation: str, by: Author) -> Conversation:
     if head.closed:
         return head.value()
     _not_running(tx, conversation)
-    for row in tx.run(_WAITING, (conversation,)).fetchall():
+    for row in tx.rows(_WAITING, (conversation,)):
         one = Input(*row)
         one.code = CLOSED
         inputs.move(tx, head, one, InputState.NOT_SENT)

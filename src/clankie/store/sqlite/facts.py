@@ -21,9 +21,8 @@ def facts(connection: apsw.Connection, path: Path) -> dict[str, object]:
     run = connection.execute
     conversations, events, waiting, held, running, uncertain = run(_COUNTS).fetchall()[0]
     return {
-        "engine": "sqlite",
-        "engine_version": apsw.sqlite_lib_version(),
-        "schema_version": run(_VERSION).get,
+        "sqlite": apsw.sqlite_lib_version(),
+        "schema": run(_VERSION).get,
         "path": str(path),
         "bytes": size(path),
         "wal_bytes": size(path.with_name(path.name + "-wal")),

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from clankie.core.delivery import InputState
     from clankie.core.projection import Projection
     from clankie.core.receipt import Delivery
-    from clankie.core.settings import ProjectionLimits, Settings
+    from clankie.core.settings import ProjectionLimits, Settings, WakeLimits
     from clankie.core.wake import Wake
     from clankie.host.ports import (
         Admitted,
@@ -153,9 +153,11 @@ class Deliveries(_Part):  # noqa: PLR0904 - the port names fourteen verbs of one
             )
         )
 
-    async def reserve(self, conversation: str) -> Reservation | None:
+    async def reserve(
+        self, conversation: str, without: frozenset[str] = frozenset()
+    ) -> Reservation | None:
         """See the port."""
-        return await self._write(RESERVE, lambda tx: runs.reserve(tx, conversation))
+        return await self._write(RESERVE, lambda tx: runs.reserve(tx, conversation, without))
 
     async def start(self, reservation: Reservation) -> None:
         """See the port."""
@@ -207,9 +209,9 @@ class Deliveries(_Part):  # noqa: PLR0904 - the port names fourteen verbs of one
 class Wakes(_Part):
     """WakeStore."""
 
-    async def add(self, wake: Wake, bound: int) -> None:
+    async def add(self, wake: Wake, limits: WakeLimits) -> None:
         """See the port."""
-        await self._write(WAKE, lambda tx: wakes.add(tx, wake, bound))
+        await self._write(WAKE, lambda tx: wakes.add(tx, wake, limits))
 
     async def list(self, conversation: str | None = None) -> Sequence[Wake]:
         """See the port."""
@@ -219,9 +221,9 @@ class Wakes(_Part):
         """See the port."""
         return await self._read(lambda db: wakes.due(db, now, limit))
 
-    async def next_due(self) -> datetime | None:
+    async def next_due(self, after: datetime) -> datetime | None:
         """See the port."""
-        return await self._read(wakes.next_due)
+        return await self._read(lambda db: wakes.next_due(db, after))
 
     async def conversations_due(self, now: datetime) -> Sequence[str]:
         """See the port."""

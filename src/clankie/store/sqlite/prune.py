@@ -24,13 +24,13 @@ _SHRINK: Final = "PRAGMA incremental_vacuum(256)"
 
 def prune(tx: Transaction, before: int) -> int:
     """Prune up to `SLICE` deliveries that ended before; how many it were."""
-    old: list[str] = [row[0] for row in tx.run(_OLD, (before, SLICE)).fetchall()]
+    old: list[str] = [row[0] for row in tx.rows(_OLD, (before, SLICE))]
     for delivery in old:
-        for (attempt,) in tx.run(_ATTEMPTS, (delivery,)).fetchall():
+        for (attempt,) in tx.rows(_ATTEMPTS, (delivery,)):
             tx.run(_CALLS_GO, (attempt,))
             tx.run(_MOVES_GO, (attempt,))
         tx.run(_ATTEMPTS_GO, (delivery,))
         tx.run(_MOVES_GO, (delivery,))
         tx.run(_TOMBSTONE, (delivery,))
-    tx.run(_SHRINK).fetchall()
+    tx.rows(_SHRINK)
     return len(old)

@@ -27,19 +27,21 @@ WHERE conversation = ? AND state = 'queued' AND held IS NULL
   AND (not_before IS NULL OR not_before <= ?)
   AND NOT EXISTS (SELECT 1 FROM attempt
     WHERE attempt.delivery = input.id AND attempt.state IN ('reserved', 'running'))"""
-_NEXT: Final = f"{_WAITING} ORDER BY mode <> 'steer', message_cursor LIMIT 1"
-_STEERING: Final = f"{_WAITING} AND mode = 'steer' ORDER BY message_cursor"
+_NEXT: Final = f"{_WAITING} ORDER BY mode <> 'steer', message_cursor"
+_STEERING: Final = f"{_WAITING} AND (mode <> 'steer') = 0 ORDER BY message_cursor"
 
 
-def reserve(tx: Transaction, conversation: str) -> Reservation | None:
+def reserve(
+    tx: Transaction, conversation: str, without: frozenset[str] = frozenset()
+) -> Reservation | None:
     """See DeliveryStore.reserve."""
     head = heads.read(tx, conversation)
     if head.waiting == head.held or attempts.running_in(tx, conversation):
         return None
-    row = tx.row(_NEXT, (conversation, tx.at))
-    if row is None:
+    waiting = (Input(*row) for row in tx.run(_NEXT, (conversation, tx.at)))
+    one = next((one for one in waiting if one.id not in without), None)
+    if one is None:
         return None
-    one = Input(*row)
     head = heads.claim(tx, conversation)
     if head.owner is None:
         raise FencedError("This node has not booted.")
@@ -117,7 +119,7 @@ def join(tx: Transaction, reservation: Reservation) -> Sequence[Delivery]:
     attempt = attempts.read(tx, reservation.attempt)
     if attempt.state != ServiceState.RUNNING:
         raise TransitionRefusedError(f"The attempt {attempt.id!r}", attempt.state, "joined")
-    waiting = [Input(*row) for row in tx.run(_STEERING, (conversation, tx.at)).fetchall()]
+    waiting = [Input(*row) for row in tx.rows(_STEERING, (conversation, tx.at))]
     if not waiting:
         return ()
     for one in waiting:

@@ -27,17 +27,14 @@ PHASES = {
 
 
 def settle(tx: Transaction, reservation: Reservation, outcome: Outcome) -> Delivery:
-    """See DeliveryStore.settle. The same end again returns the receipt as it stands."""
+    """See DeliveryStore.settle."""
     head = heads.take(tx, reservation.delivery.conversation, reservation.fence)
     attempt = attempts.read(tx, reservation.attempt)
-    if attempt.state != outcome.state:
-        if attempt.state != ServiceState.RUNNING:
-            # A reservation ends by `refuse` or `release`: nothing was asked, so nothing ended.
-            raise TransitionRefusedError(
-                f"The attempt {attempt.id!r}", attempt.state, outcome.state
-            )
-        finish(tx, head, attempt, outcome)
-        heads.save(tx, head)
+    if attempt.state != ServiceState.RUNNING:
+        # It has ended, or nothing was asked yet: then it ends by `refuse` or `release`.
+        raise TransitionRefusedError(f"The attempt {attempt.id!r}", attempt.state, outcome.state)
+    finish(tx, head, attempt, outcome)
+    heads.save(tx, head)
     return receipts.read(tx.run, attempt.delivery)
 
 

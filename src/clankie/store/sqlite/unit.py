@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from datetime import datetime
 
     import apsw
 
     from clankie.host.ports import Ids, Stored
+
+    Bindings = tuple[Any, ...] | Mapping[str, Any]
 
 
 class Kind:
@@ -52,6 +54,10 @@ class Transaction:
         """The first row of a statement, or None."""
         found: tuple[Any, ...] | None = self.run(statement, values).fetchone()
         return found
+
+    def rows(self, statement: str, values: Bindings = ()) -> list[tuple[Any, ...]]:
+        """All rows of a statement."""
+        return self.run(statement, values).fetchall()
 
     def changed(self, statement: str, values: tuple[Any, ...]) -> bool:
         """Run a statement; whether it changed exactly one row."""

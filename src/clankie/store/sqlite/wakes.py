@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from clankie.core.errors import ConversationClosedError, WakeNotFoundError
-from clankie.core.wake import Wake, WakeLimitError
+from clankie.core.wake import Wake, check_new
 from clankie.store.sqlite import heads
 from clankie.store.sqlite.values import millis, moment
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     import apsw
 
+    from clankie.core.settings import WakeLimits
     from clankie.store.sqlite.unit import Transaction
 
 _COLUMNS: Final = """wake.id, wake.conversation, wake.due_at, wake.text, wake.depth,
@@ -28,10 +29,11 @@ ORDER BY wake.delivery IS NOT NULL, wake.due_at, wake.id"""
 _DUE: Final = f"""
 SELECT {_COLUMNS} {_FROM} WHERE wake.delivery IS NULL AND wake.held IS NULL AND wake.due_at <= ?
 ORDER BY wake.due_at, wake.id LIMIT ?"""
-_NEXT_WAKE: Final = "SELECT min(due_at) FROM wake WHERE delivery IS NULL AND held IS NULL"
+_NEXT_WAKE: Final = """
+SELECT min(due_at) FROM wake WHERE delivery IS NULL AND held IS NULL AND due_at > ?"""
 _NEXT_RETRY: Final = """
 SELECT min(not_before) FROM input
-WHERE state = 'queued' AND not_before IS NOT NULL AND held IS NULL"""
+WHERE state = 'queued' AND not_before IS NOT NULL AND not_before > ? AND held IS NULL"""
 _CONVERSATIONS: Final = """
 SELECT DISTINCT conversation FROM input
 WHERE state = 'queued' AND not_before IS NOT NULL AND not_before <= ? AND held IS NULL
@@ -43,18 +45,14 @@ INSERT INTO wake (id, conversation, due_at, text, depth, created_at) VALUES (?, 
 _REMOVE: Final = "DELETE FROM wake WHERE id = ? AND delivery IS NULL"
 
 
-def add(tx: Transaction, wake: Wake, bound: int) -> None:
+def add(tx: Transaction, wake: Wake, limits: WakeLimits) -> None:
     """See WakeStore.add."""
     head = heads.read(tx, wake.conversation)
     if head.closed:
         raise ConversationClosedError(head.id)
     if tx.row(_KNOWN, (wake.id,)) is not None:
         return
-    waiting = tx.run(_WAITING, (wake.conversation,)).get
-    if waiting >= bound:
-        raise WakeLimitError(
-            f"{waiting} wakes already wait in this conversation; remove one first."
-        )
+    check_new(wake, tx.run(_WAITING, (wake.conversation,)).get, limits)
     values = (
         wake.id,
         wake.conversation,
@@ -82,9 +80,10 @@ def due(connection: apsw.Connection, now: datetime, limit: int) -> Sequence[Wake
     return [_wake(row) for row in connection.execute(_DUE, (millis(now), limit)).fetchall()]
 
 
-def next_due(connection: apsw.Connection) -> datetime | None:
+def next_due(connection: apsw.Connection, after: datetime) -> datetime | None:
     """See WakeStore.next_due."""
-    times = [connection.execute(_NEXT_WAKE).get, connection.execute(_NEXT_RETRY).get]
+    at = (millis(after),)
+    times = [connection.execute(statement, at).get for statement in (_NEXT_WAKE, _NEXT_RETRY)]
     return moment(min((at for at in times if at is not None), default=None))
 
 

@@ -80,7 +80,9 @@ CREATE TABLE input (
   CHECK ((text IS NULL) = (pruned = 1)),
   CHECK (pruned = 0 OR settled_at IS NOT NULL)
 ) STRICT;
-CREATE INDEX input_queued ON input (conversation, message_cursor) WHERE state = 'queued';
+-- In the order in which they are taken up: steering ones first.
+CREATE INDEX input_queued ON input (conversation, mode <> 'steer', message_cursor)
+  WHERE state = 'queued';
 CREATE INDEX input_running ON input (conversation, message_cursor) WHERE state = 'running';
 CREATE INDEX input_uncertain ON input (conversation, fingerprint) WHERE state = 'uncertain';
 CREATE INDEX input_retry ON input (not_before) WHERE state = 'queued' AND not_before IS NOT NULL;
