@@ -86,8 +86,10 @@ async def remove(house: House, wake: str) -> None:
 async def release(house: House, conversation: str | None = None, reason: str | None = None) -> int:
     """Something changed: held wakes may try again. Returns how many."""
     count = await house.store.deliveries.release_held(conversation, reason)
-    if count:
-        house.captain.wakes_changed()
+    for one in await house.store.conversations.list() if count else ():
+        if one.waiting > one.held:
+            house.captain.nudge(one.id)
+    house.captain.wakes_changed()
     return count
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from clankie.host.house import House
 from clankie.host.tokens import Tokens
 from clankie.lanes.service import ServiceLane
 from clankie.store.credentials import FileCredentials
-from clankie.store.sqlite import SqliteStore
+from clankie.store.sqlite.store import SqliteStore
 from clankie.wiring.home import operator_token
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ async def open_house(config: Config, ports: Ports | None = None) -> AsyncIterato
     given = ports or Ports()
     clock, ids = given.clock, given.ids
     secret = operator_token(config.home, ids)
-    credentials = FileCredentials(config.home / "credentials.json")
+    credentials = FileCredentials(config.home / "credentials.json", os.environ)
     feed = Feed()
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(

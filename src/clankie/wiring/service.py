@@ -14,7 +14,8 @@ import uvloop
 from clankie.api.serve import Server
 from clankie.core.errors import ClankieError
 from clankie.host import journal
-from clankie.store.lock import Lock, StateHeldError
+from clankie.store.errors import StateHeldError
+from clankie.store.lock import Lock
 from clankie.wiring import home
 from clankie.wiring.home import SOCKET_FILE
 from clankie.wiring.house import Ports, open_house
