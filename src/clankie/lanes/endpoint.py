@@ -11,6 +11,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Final
 from urllib.parse import SplitResult, urlsplit
 
+from clankie.host.credentials import origin_of
 from clankie.lanes.model import ModelUnknownError
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ PROVIDERS: Final = {
 }
 """Providers that speak the chat completions protocol, and where each is by default."""
 
-_PORTS: Final = {"http": 80, "https": 443}
+_SCHEMES: Final = {"http", "https"}
 _PATH: Final = "/chat/completions"
 
 
@@ -39,6 +40,11 @@ class Endpoint:
     origin: str
     encrypted: bool
     loopback: bool
+
+    @property
+    def remedy(self) -> str:
+        """The command that stores a credential for it."""
+        return f"`clankie credentials set {self.provider} --origin {self.origin}`"
 
     @property
     def url(self) -> str:
@@ -61,7 +67,7 @@ def endpoint(models: Models) -> Endpoint:
         )
     parts = _checked(models.base_url.strip() or PROVIDERS[provider])
     path = parts.path.rstrip("/").removesuffix(_PATH).rstrip("/")
-    origin = _origin(parts)
+    origin = origin_of(f"{parts.scheme}://{parts.netloc}")
     return Endpoint(
         provider=provider,
         model=model.strip(),
@@ -72,22 +78,13 @@ def endpoint(models: Models) -> Endpoint:
     )
 
 
-def origin_of(url: str) -> str:
-    """``scheme://host`` in lower case, with the port unless it is the scheme's own.
-
-    Raises:
-        ModelUnknownError: it is no address that can be used.
-    """
-    return _origin(_checked(url))
-
-
 def _checked(url: str) -> SplitResult:
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
         raise _unusable("it cannot be read as an address") from None
-    if parts.scheme not in _PORTS or not parts.hostname or port == 0:
+    if parts.scheme not in _SCHEMES or not parts.hostname or port == 0:
         raise _unusable("it must begin with http:// or https:// and name a host")
     if "@" in parts.netloc:
         raise _unusable("a user or password must not stand in it; use `clankie credentials set`")
@@ -104,14 +101,6 @@ def _unusable(why: str) -> ModelUnknownError:
         f"The setting models.base_url cannot be used: {why}. "
         "Mend it with `clankie settings set models.base_url …`."
     )
-
-
-def _origin(parts: SplitResult) -> str:
-    host = parts.hostname or ""
-    shown = f"[{host}]" if ":" in host else host
-    port = parts.port
-    suffix = "" if port is None or port == _PORTS[parts.scheme] else f":{port}"
-    return f"{parts.scheme}://{shown}{suffix}"
 
 
 def _is_loopback(host: str) -> bool:

@@ -112,7 +112,7 @@ class OpenAIChat:
         if not (secret.isascii() and secret.isprintable()) or " " in secret:
             raise ModelCredentialError(
                 f"The credential {at.provider!r} holds characters that cannot be sent. Store it "
-                f"again with `clankie credentials set {at.provider}`."
+                f"again with {at.remedy}."
             )
         return {**headers, "authorization": f"Bearer {secret}"}
 

@@ -48,7 +48,7 @@ def refusal(status: int, headers: Mapping[str, str], body: bytes, asking: Asking
     if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
         return ModelCredentialError(
             f"{where} does not accept the credential {at.provider!r} (status {status}).{said} "
-            f"Store a valid one with `clankie credentials set {at.provider}`."
+            f"Store a valid one with {at.remedy}."
         )
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         return _limited(where, said, wait)
