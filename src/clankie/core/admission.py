@@ -1,7 +1,7 @@
 """The fence at the door: what is admitted, what is the same again, what is refused.
 
-Order (the protocol's): a known delivery id is answered with its receipt before any revision is
-compared; then the revision; then the bound of the queue. A refusal records nothing.
+Order (the protocol's): rights; then a known delivery id, which is answered with its receipt before
+any revision is compared; then the revision; then the bound of the queue. A refusal records nothing.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from clankie.core.errors import (
     ConversationClosedError,
     ConversationReadOnlyError,
     DeliveryConflictError,
+    DeliveryNotFoundError,
     ReceiptExpiredError,
     RevisionConflictError,
     TransitionRefusedError,
@@ -131,40 +132,52 @@ def normalise(text: str) -> str:
 
 
 def fingerprint(conversation: str, mode: Mode, text: str, attachments: tuple[str, ...] = ()) -> str:
-    """SHA-256, hexadecimal, of an unambiguous encoding; `attachments` are content digests."""
-    whole = json.dumps([conversation, mode, normalise(text), attachments], separators=(",", ":"))
-    return hashlib.sha256(whole.encode()).hexdigest()
+    """SHA-256, hexadecimal, of an unambiguous encoding; `attachments` are content digests.
+
+    Not JSON's ASCII form: it writes one character beyond U+FFFF and two lone surrogates alike.
+    """
+    parts = [conversation, mode, normalise(text), attachments]
+    whole = json.dumps(parts, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(whole.encode(errors="surrogatepass")).hexdigest()
 
 
 def decide(offer: Offer, standing: Standing) -> Verdict:
     """Whether the offer is new, the same again, or refused.
 
     Raises:
+        ConversationReadOnlyError: the owner cannot send there.
         DeliveryConflictError, UnconfirmedError, ReceiptExpiredError: the id is known.
-        ConversationReadOnlyError, ConversationClosedError: nothing can be sent there.
-        TransitionRefusedError: what it wants to try again has not ended badly.
+        ConversationClosedError: nothing can be sent there any more.
+        DeliveryNotFoundError, TransitionRefusedError: what it wants to try again is not there, or
+            has not ended badly.
         RevisionConflictError: the owner's client is behind.
         BackpressureError: too much waits already.
     """
-    if standing.known is not None:
-        return _known(offer, standing.known)
     conversation = standing.conversation
     if conversation.read_only and offer.origin is Origin.OWNER:
         raise ConversationReadOnlyError(conversation.id)
+    if standing.known is not None:
+        return _known(offer, standing.known)
     if conversation.closed:
         raise ConversationClosedError(conversation.id)
     if offer.automatic and standing.unresolved is not None:
         raise UnconfirmedError(standing.unresolved)
-    if standing.retried is not None and standing.retried not in RETRYABLE:
-        raise TransitionRefusedError(
-            f"The delivery {offer.retry_of!r}", standing.retried, "retried"
-        )
+    _check_retry(offer, standing.retried)
     seen = offer.expected_revision
     if seen is not None and seen != conversation.revision:
         raise RevisionConflictError(conversation.revision, conversation.cursor)
     if conversation.waiting >= standing.bound:
         raise BackpressureError
     return Verdict.ADMIT
+
+
+def _check_retry(offer: Offer, retried: InputState | None) -> None:
+    if offer.retry_of is None:
+        return
+    if retried is None:
+        raise DeliveryNotFoundError(offer.retry_of)
+    if retried not in RETRYABLE:
+        raise TransitionRefusedError(f"The delivery {offer.retry_of!r}", retried, "retried")
 
 
 def _known(offer: Offer, known: Known) -> Verdict:
