@@ -53,7 +53,8 @@ class Lock:
             raise StateHeldError(self.home, None, None)
 
     def release(self) -> None:
-        """Give it back; again changes nothing. The file stays: removing it would let two hold it."""
+        """Give it back; again changes nothing."""
+        # The file stays: removing it would let two processes hold it.
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None

@@ -14,6 +14,7 @@ from clankie.store.sqlite.inputs import Input
 
 if TYPE_CHECKING:
     from clankie.core.admission import Offer
+    from clankie.core.receipt import Delivery
     from clankie.store.sqlite.heads import Head
     from clankie.store.sqlite.unit import Transaction
 
@@ -23,7 +24,8 @@ SELECT id FROM input WHERE conversation = ? AND fingerprint = ? AND state = 'unc
 ORDER BY n LIMIT 1"""
 _RETRIED: Final = "SELECT state FROM input WHERE id = ? AND conversation = ?"
 _WAKE: Final = "SELECT delivery FROM wake WHERE id = ? AND conversation = ?"
-_WAKE_ADMITTED: Final = "UPDATE wake SET delivery = ?, held = NULL WHERE id = ? AND delivery IS NULL"
+_WAKE_ADMITTED: Final = """
+UPDATE wake SET delivery = ?, held = NULL WHERE id = ? AND delivery IS NULL"""
 
 
 def admit(tx: Transaction, offer: Offer, bound: int) -> Admitted:
@@ -33,12 +35,15 @@ def admit(tx: Transaction, offer: Offer, bound: int) -> Admitted:
     if known is None and offer.wake is not None:
         earlier = _wake_delivery(tx, offer.wake, head.id)
         if earlier is not None:
-            return Admitted(receipts.read(tx.run, earlier), False, head.revision, head.cursor)
+            return _answer(head, receipts.read(tx.run, earlier), fresh=False)
     if decide(offer, _standing(tx, offer, head, known, bound)) is Verdict.REPEAT:
-        delivery = receipts.read(tx.run, offer.delivery_id)
-        return Admitted(delivery, False, head.revision, head.cursor)
+        return _answer(head, receipts.read(tx.run, offer.delivery_id), fresh=False)
     one = _record(tx, offer, head)
-    return Admitted(receipts.assemble(one, ()), True, head.revision, head.cursor)
+    return _answer(head, receipts.assemble(one, ()), fresh=True)
+
+
+def _answer(head: Head, delivery: Delivery, *, fresh: bool) -> Admitted:
+    return Admitted(delivery, fresh=fresh, revision=head.revision, cursor=head.cursor)
 
 
 def _wake_delivery(tx: Transaction, wake: str, conversation: str) -> str | None:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from clankie.store.sqlite.unit import Transaction
 
 _COLUMNS: Final = (
-    "id, delivery, conversation, n, state, node, token, started_at, asked_at, ended_at, code, joined"
+    "id, delivery, conversation, n, state, node, token, started_at, asked_at, ended_at, code, "
+    "joined"
 )
 _BY_ID: Final = f"SELECT {_COLUMNS} FROM attempt WHERE id = ?"
 _MEMBERS: Final = f"""
@@ -30,7 +31,7 @@ _OF_INPUT: Final = """
 SELECT 1 FROM attempt WHERE delivery = ? AND state IN ('reserved', 'running')"""
 _LAST: Final = "SELECT coalesce(max(n), 0) FROM attempt WHERE delivery = ?"
 _INSERT: Final = f"""
-INSERT INTO attempt ({_COLUMNS}) VALUES (?{", ?" * 11})"""  # noqa: S608 - names only
+INSERT INTO attempt ({_COLUMNS}) VALUES (?{", ?" * 11})"""
 _MOVE: Final = """
 UPDATE attempt SET state = ?, asked_at = ?, ended_at = ?, code = ? WHERE id = ? AND state = ?"""
 

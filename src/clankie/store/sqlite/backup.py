@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import apsw
 
 from clankie.core.errors import InvalidFieldError, StorageUnavailableError
+from clankie.store.sqlite import connect
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from clankie.host.ports import Ids
+    from clankie.store.sqlite.sql import Database
 
 _COPY: Final = "VACUUM INTO ?"
 _NO_TOKENS: Final = "UPDATE token SET revoked = 1, sha256 = NULL"
 
 
-def backup(connection: apsw.Connection, target: Path, ids: Ids) -> None:
+def backup(connection: Database, target: Path, ids: Ids) -> None:
     """Write a copy to a new file of mode 0600. It appears whole or not at all.
 
     Raises:
@@ -44,7 +47,7 @@ def backup(connection: apsw.Connection, target: Path, ids: Ids) -> None:
 
 
 def _without_tokens(part: Path) -> None:
-    copy = apsw.Connection(str(part), apsw.SQLITE_OPEN_READWRITE)
+    copy = connect.plain(part)
     try:
         # Otherwise the hashes would stay readable in the freed bytes of their pages.
         copy.execute("PRAGMA secure_delete = ON")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from clankie.host.ports import Clock, CrashPoint, Ids
+    from clankie.store.sqlite.sql import Database
 
 UNAVAILABLE: Final = (
     apsw.FullError,
@@ -36,9 +37,7 @@ UNAVAILABLE: Final = (
 class Batches:
     """Runs batches on one connection; used from one thread at a time."""
 
-    def __init__(
-        self, connection: apsw.Connection, clock: Clock, ids: Ids, crash: CrashPoint
-    ) -> None:
+    def __init__(self, connection: Database, clock: Clock, ids: Ids, crash: CrashPoint) -> None:
         self._connection = connection
         self._clock = clock
         self._crash = crash

@@ -33,7 +33,7 @@ def started(tx: Transaction, reservation: Reservation, call: Call) -> None:
     head = heads.take(tx, delivery.conversation, reservation.fence)
     attempt = attempts.read(tx, reservation.attempt)
     if attempt.state != ServiceState.RUNNING:
-        raise TransitionRefusedError(f"The attempt {attempt.id!r}", attempt.state, "a tool's caller")
+        raise TransitionRefusedError(f"The attempt {attempt.id!r}", attempt.state, "calling")
     if tx.row(_STATE, (attempt.id, call.call_id)) is not None:
         return
     values = {
@@ -49,9 +49,7 @@ def started(tx: Transaction, reservation: Reservation, call: Call) -> None:
     _tell(tx, head, _tool(call, delivery.id, ToolPhase.STARTED, call.detail))
 
 
-def ended(
-    tx: Transaction, reservation: Reservation, call: Call, *, ok: bool, detail: str
-) -> None:
+def ended(tx: Transaction, reservation: Reservation, call: Call, *, ok: bool, detail: str) -> None:
     """See DeliveryStore.tool_ended. The same end again changes nothing."""
     delivery = reservation.delivery
     head = heads.take(tx, delivery.conversation, reservation.fence)

@@ -9,12 +9,16 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final, cast
 from urllib.parse import quote
 
 import apsw
 
 from clankie.store.errors import CorruptDatabaseError, EngineTooOldError, ForeignFileError
+from clankie.store.sqlite.sql import value
+
+if TYPE_CHECKING:
+    from clankie.store.sqlite.sql import Database
 
 APPLICATION_ID: Final = 0x436C6B79
 OLDEST_ENGINE: Final = (3, 51, 3)
@@ -79,31 +83,40 @@ def _look_inside(path: Path, size: int, *, whole: bool) -> int | None:
     wal = path.with_name(path.name + "-wal")
     alone = not wal.exists() or wal.stat().st_size == 0
     mode = "immutable=1" if alone else "mode=ro"
-    connection = apsw.Connection(f"file:{quote(str(path))}?{mode}", _READ_ONLY)
+    connection = _open(f"file:{quote(str(path))}?{mode}", _READ_ONLY)
     try:
-        run = connection.execute
         if whole or size <= _CHECKED_WHOLE:
-            said = run(f"PRAGMA {'integrity_check' if whole else 'quick_check'}(1)").get
+            check = "integrity_check" if whole else "quick_check"
+            said = value(connection, f"PRAGMA {check}(1)")
             if said != "ok":
                 raise CorruptDatabaseError(path, str(said))
-        if run(_HAS_VERSIONS).get is None:
-            if run(_TABLES).get:
+        if value(connection, _HAS_VERSIONS) is None:
+            if value(connection, _TABLES):
                 raise ForeignFileError(path, "it has no schema_version")
             return None
-        version: int | None = run(_SCHEMA_VERSION).get
+        version: int | None = value(connection, _SCHEMA_VERSION)
         return version
     finally:
         connection.close()
 
 
-def writer(path: Path, *, durable: bool = True) -> apsw.Connection:
+def _open(target: str, flags: int) -> Database:
+    return cast("Database", apsw.Connection(target, flags))
+
+
+def plain(path: Path) -> Database:
+    """A connection to a file that exists, with nothing set."""
+    return _open(str(path), apsw.SQLITE_OPEN_READWRITE)
+
+
+def writer(path: Path, *, durable: bool = True) -> Database:
     """The one connection that writes; makes the file (mode 0600) when it is missing.
 
     `durable=False` leaves out the waits for the disk: for simulations only.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
-    connection = apsw.Connection(str(path), _READ_WRITE)
+    connection = _open(str(path), _READ_WRITE)
     try:
         _prepare(connection, durable=durable)
     except BaseException:
@@ -112,10 +125,10 @@ def writer(path: Path, *, durable: bool = True) -> apsw.Connection:
     return connection
 
 
-def _prepare(connection: apsw.Connection, *, durable: bool) -> None:
+def _prepare(connection: Database, *, durable: bool) -> None:
     run = connection.execute
     connection.set_busy_timeout(_BUSY_MS)
-    if run("PRAGMA application_id").get == 0:
+    if value(connection, "PRAGMA application_id") == 0:
         # These two go into the header, and only while the file is empty.
         run(f"PRAGMA application_id = {APPLICATION_ID}")
         run("PRAGMA auto_vacuum = INCREMENTAL")
@@ -128,9 +141,9 @@ def _prepare(connection: apsw.Connection, *, durable: bool) -> None:
     run("PRAGMA journal_size_limit = 67108864")
 
 
-def reader(path: Path) -> apsw.Connection:
+def reader(path: Path) -> Database:
     """A connection that only reads."""
-    connection = apsw.Connection(f"file:{quote(str(path))}?mode=ro", _READ_ONLY)
+    connection = _open(f"file:{quote(str(path))}?mode=ro", _READ_ONLY)
     connection.set_busy_timeout(_BUSY_MS)
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA cache_size = -4096")

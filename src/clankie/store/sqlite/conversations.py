@@ -29,12 +29,12 @@ from clankie.host.ports import NewConversation
 from clankie.store.sqlite import attempts, events, heads, inputs
 from clankie.store.sqlite.heads import Head
 from clankie.store.sqlite.inputs import Input
+from clankie.store.sqlite.sql import rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import apsw
-
+    from clankie.store.sqlite.sql import Database
     from clankie.store.sqlite.unit import Transaction
 
 CLOSED: Final = "conversation_closed"
@@ -51,7 +51,7 @@ _THE_HEAD: Final = NewConversation(
 )
 
 
-def get(connection: apsw.Connection, conversation: str) -> Conversation:
+def get(connection: Database, conversation: str) -> Conversation:
     """See ConversationStore.get."""
     row = connection.execute(heads.BY_ID, (conversation,)).fetchone()
     if row is None:
@@ -59,9 +59,9 @@ def get(connection: apsw.Connection, conversation: str) -> Conversation:
     return Head(*row).value()
 
 
-def everyone(connection: apsw.Connection) -> Sequence[Conversation]:
+def everyone(connection: Database) -> Sequence[Conversation]:
     """See ConversationStore.list."""
-    return [Head(*row).value() for row in connection.execute(heads.ALL).fetchall()]
+    return [Head(*row).value() for row in rows(connection, heads.ALL)]
 
 
 def create(tx: Transaction, new: NewConversation) -> tuple[Conversation, bool]:

@@ -22,9 +22,8 @@ from clankie.core.errors import ConversationNotFoundError, CursorAheadError, Cur
 from clankie.host.ports import EventPage, Stored
 
 if TYPE_CHECKING:
-    import apsw
-
     from clankie.store.sqlite.heads import Head
+    from clankie.store.sqlite.sql import Database
     from clankie.store.sqlite.unit import Transaction
 
 PAGE_BYTES: Final = 1024 * 1024 - 1024
@@ -82,7 +81,7 @@ def shown(body: str) -> tuple[Author, Message | Tool]:
     )
 
 
-def after(connection: apsw.Connection, conversation: str, cursor: int, limit: int) -> EventPage:
+def after(connection: Database, conversation: str, cursor: int, limit: int) -> EventPage:
     """The page above a cursor. Raises CursorAheadError, CursorGoneError."""
     head, oldest = _bounds(connection, conversation)
     if cursor > head:
@@ -94,7 +93,7 @@ def after(connection: apsw.Connection, conversation: str, cursor: int, limit: in
     return EventPage(events, head, oldest, last < head)
 
 
-def before(connection: apsw.Connection, conversation: str, cursor: int, limit: int) -> EventPage:
+def before(connection: Database, conversation: str, cursor: int, limit: int) -> EventPage:
     """The page below a cursor, in order. Raises CursorAheadError, CursorGoneError."""
     head, oldest = _bounds(connection, conversation)
     if cursor > head + 1:
@@ -107,7 +106,7 @@ def before(connection: apsw.Connection, conversation: str, cursor: int, limit: i
     return EventPage(events, head, oldest, first > oldest)
 
 
-def _bounds(connection: apsw.Connection, conversation: str) -> tuple[int, int]:
+def _bounds(connection: Database, conversation: str) -> tuple[int, int]:
     row = connection.execute(_BOUNDS, (conversation,)).fetchone()
     if row is None:
         raise ConversationNotFoundError(conversation)
@@ -115,9 +114,7 @@ def _bounds(connection: apsw.Connection, conversation: str) -> tuple[int, int]:
     return head, oldest
 
 
-def _page(
-    connection: apsw.Connection, statement: str, values: tuple[str, int, int]
-) -> list[Stored]:
+def _page(connection: Database, statement: str, values: tuple[str, int, int]) -> list[Stored]:
     events: list[Stored] = []
     size = 0
     for cursor, body in connection.execute(statement, values):

@@ -6,8 +6,12 @@ from typing import TYPE_CHECKING, Final
 
 import apsw
 
+from clankie.store.sqlite.sql import rows, value
+
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from clankie.store.sqlite.sql import Database
 
 _VERSION: Final = "SELECT max(n) FROM schema_version"
 _COUNTS: Final = """
@@ -16,24 +20,23 @@ SELECT count(*), coalesce(sum(cursor), 0), coalesce(sum(waiting), 0), coalesce(s
 _WAKES: Final = "SELECT count(*) FROM wake WHERE delivery IS NULL"
 
 
-def facts(connection: apsw.Connection, path: Path) -> dict[str, object]:
+def facts(connection: Database, path: Path) -> dict[str, object]:
     """Engine, versions, sizes in bytes, counts. Its cost follows the number of conversations."""
-    run = connection.execute
-    conversations, events, waiting, held, running, uncertain = run(_COUNTS).fetchall()[0]
+    conversations, events, waiting, held, running, uncertain = rows(connection, _COUNTS)[0]
     return {
         "sqlite": apsw.sqlite_lib_version(),
-        "schema": run(_VERSION).get,
+        "schema": value(connection, _VERSION),
         "path": str(path),
         "bytes": size(path),
         "wal_bytes": size(path.with_name(path.name + "-wal")),
-        "free_pages": run("PRAGMA freelist_count").get,
+        "free_pages": value(connection, "PRAGMA freelist_count"),
         "conversations": conversations,
         "events": events,
         "inputs_waiting": waiting,
         "inputs_held": held,
         "inputs_running": running,
         "inputs_uncertain": uncertain,
-        "wakes_waiting": run(_WAKES).get,
+        "wakes_waiting": value(connection, _WAKES),
     }
 
 

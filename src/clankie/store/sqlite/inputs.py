@@ -19,7 +19,7 @@ COLUMNS: Final = (
 )
 BY_ID: Final = f"SELECT {COLUMNS} FROM input WHERE id = ?"
 _INSERT: Final = f"""
-INSERT INTO input ({COLUMNS}) VALUES (?{", ?" * 22})"""  # noqa: S608 - names only
+INSERT INTO input ({COLUMNS}) VALUES (?{", ?" * 22})"""
 _MOVE: Final = """
 UPDATE input SET state = ?, settled_at = ?, code = ?, detail = ?, reply_cursor = ?,
   reply_delivery_id = ?, absorbed_by = ?, not_before = ?, held = ?, tries_base = ?

@@ -11,11 +11,14 @@ import apsw
 from clankie.core.errors import StorageUnavailableError
 from clankie.store.errors import NewerDatabaseError
 from clankie.store.sqlite.connect import look
+from clankie.store.sqlite.sql import value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from importlib.resources.abc import Traversable
     from pathlib import Path
+
+    from clankie.store.sqlite.sql import Database
 
 _VERSIONS: Final = """
 CREATE TABLE IF NOT EXISTS schema_version (n INTEGER PRIMARY KEY, at INTEGER NOT NULL) STRICT"""
@@ -68,7 +71,7 @@ def _older_backup(path: Path, known: int) -> Path | None:
     return next((name for name in names if name.exists()), None)
 
 
-def migrate(connection: apsw.Connection, steps: Sequence[Migration], at: int) -> int:
+def migrate(connection: Database, steps: Sequence[Migration], at: int) -> int:
     """Apply what is missing and return the version. `at` is milliseconds.
 
     Raises:
@@ -82,12 +85,12 @@ def migrate(connection: apsw.Connection, steps: Sequence[Migration], at: int) ->
     return steps[-1].n
 
 
-def _apply(connection: apsw.Connection, step: Migration, at: int) -> None:
+def _apply(connection: Database, step: Migration, at: int) -> None:
     run = connection.execute
     run("BEGIN IMMEDIATE")
     try:
         run(_VERSIONS)
-        if run(_CURRENT).get < step.n:
+        if value(connection, _CURRENT) < step.n:
             run(step.sql)
             run(_APPLIED, (step.n, at))
         run("COMMIT")

@@ -15,13 +15,13 @@ from clankie.core.errors import (
 )
 from clankie.core.settings import DEFAULTS, Settings, merge, to_wire
 from clankie.host.ports import Token
+from clankie.store.sqlite.sql import rows
 from clankie.store.sqlite.values import millis, moment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import apsw
-
+    from clankie.store.sqlite.sql import Database
     from clankie.store.sqlite.unit import Transaction
 
 _SETTINGS: Final = "SELECT revision, body FROM setting"
@@ -30,13 +30,13 @@ _SAVE: Final = "INSERT OR REPLACE INTO setting (id, revision, body, at) VALUES (
 _TOKENS: Final = """
 SELECT id, principal, author, label, created_at, revoked, coalesce(sha256, '') FROM token
 ORDER BY created_at, id"""
-_ADD_TOKEN: Final = """
+_ADD_BEARER: Final = """
 INSERT OR IGNORE INTO token (id, principal, author, label, created_at, revoked, sha256)
 VALUES (?, ?, ?, ?, ?, ?, ?)"""
 _REVOKE: Final = "UPDATE token SET revoked = 1 WHERE id = ?"
 
 
-def settings(connection: apsw.Connection) -> tuple[int, Settings]:
+def settings(connection: Database) -> tuple[int, Settings]:
     """See OwnerStore.settings."""
     row = connection.execute(_SETTINGS).fetchone()
     if row is None:
@@ -46,8 +46,10 @@ def settings(connection: apsw.Connection) -> tuple[int, Settings]:
 
 
 def _merged(stored: Mapping[str, Mapping[str, object]]) -> Settings:
-    """The stored choices over the defaults. One that no longer exists or fits falls back to its
-    default: a start must not fail over it."""
+    """The stored choices over the defaults.
+
+    One that no longer exists, or is out of bounds now, falls back: a start must not fail over it.
+    """
     tree = DEFAULTS
     for group, values in stored.items():
         for name, value in values.items():
@@ -60,7 +62,7 @@ def _merged(stored: Mapping[str, Mapping[str, object]]) -> Settings:
 
 def save_settings(tx: Transaction, tree: Settings, expected_revision: int) -> int:
     """See OwnerStore.save_settings. Only what differs from the defaults is kept."""
-    revision = tx.run(_REVISION).get or 0
+    revision = tx.value(_REVISION) or 0
     if revision != expected_revision:
         raise SettingsConflictError(revision)
     body = msgspec.json.encode(_chosen(to_wire(tree), to_wire(DEFAULTS))).decode()
@@ -87,12 +89,12 @@ def add_token(tx: Transaction, token: Token, secret_sha256: str) -> None:
         int(token.revoked),
         secret_sha256,
     )
-    tx.run(_ADD_TOKEN, values)
+    tx.run(_ADD_BEARER, values)
 
 
-def tokens(connection: apsw.Connection) -> Sequence[tuple[Token, str]]:
+def tokens(connection: Database) -> Sequence[tuple[Token, str]]:
     """See OwnerStore.tokens."""
-    return [_token(row) for row in connection.execute(_TOKENS).fetchall()]
+    return [_token(row) for row in rows(connection, _TOKENS)]
 
 
 def _token(row: tuple[Any, ...]) -> tuple[Token, str]:

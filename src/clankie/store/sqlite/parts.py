@@ -122,9 +122,7 @@ class Conversations(_Part):
         self, conversation: str, limits: ProjectionLimits, *, without: str | None = None
     ) -> Projection:
         """See the port."""
-        return await self._read(
-            lambda db: projection.project(db, conversation, limits, without)
-        )
+        return await self._read(lambda db: projection.project(db, conversation, limits, without))
 
 
 class Deliveries(_Part):  # noqa: PLR0904 - the port names fourteen verbs of one record

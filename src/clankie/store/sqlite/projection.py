@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING, Final
 from clankie.core.errors import ConversationNotFoundError
 from clankie.core.projection import Projecting, Projection
 from clankie.store.sqlite.events import shown
+from clankie.store.sqlite.sql import rows, value
 from clankie.store.sqlite.values import moment
 
 if TYPE_CHECKING:
-    import apsw
-
     from clankie.core.settings import ProjectionLimits
+    from clankie.store.sqlite.sql import Database
 
 _PAGE: Final = 24
 _BOUNDS: Final = "SELECT ordinal, reset_ordinal, reset_cursor FROM conversation WHERE id = ?"
 _WAITING: Final = """
-SELECT message_cursor FROM input WHERE conversation = ? AND state = 'queued' AND message_cursor > ?"""
+SELECT message_cursor FROM input
+WHERE conversation = ? AND state = 'queued' AND message_cursor > ?"""
 _ONE: Final = "SELECT message_cursor FROM input WHERE conversation = ? AND id = ?"
 # INDEXED BY: without statistics the planner takes the index of all cursors, and then a long stretch
 # of turns between two messages would be read too.
@@ -27,7 +28,7 @@ WHERE conversation = ? AND ordinal < ? AND ordinal > ? ORDER BY ordinal DESC LIM
 
 
 def project(
-    connection: apsw.Connection, conversation: str, limits: ProjectionLimits, without: str | None
+    connection: Database, conversation: str, limits: ProjectionLimits, without: str | None
 ) -> Projection:
     """See ConversationStore.project."""
     row = connection.execute(_BOUNDS, (conversation,)).fetchone()
@@ -39,9 +40,9 @@ def project(
     below, more = newest + 1, True
     while more:
         more = False
-        for ordinal, cursor, at, body in connection.execute(
-            _DOWN, (conversation, below, reset_ordinal)
-        ).fetchall():
+        for ordinal, cursor, at, body in rows(
+            connection, _DOWN, (conversation, below, reset_ordinal)
+        ):
             below, more = ordinal, True
             if cursor not in excluded and not projecting.add(cursor, moment(at), *shown(body)):
                 more = False
@@ -50,12 +51,12 @@ def project(
 
 
 def _excluded(
-    connection: apsw.Connection, conversation: str, reset_cursor: int, without: str | None
+    connection: Database, conversation: str, reset_cursor: int, without: str | None
 ) -> set[int]:
     values = (conversation, reset_cursor)
-    excluded: set[int] = {cursor for (cursor,) in connection.execute(_WAITING, values)}
+    excluded: set[int] = {cursor for (cursor,) in rows(connection, _WAITING, values)}
     if without is not None:
-        cursor = connection.execute(_ONE, (conversation, without)).get
+        cursor = value(connection, _ONE, (conversation, without))
         if cursor is not None and cursor > reset_cursor:
             excluded.add(cursor)
     return excluded

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from clankie.store.sqlite.sql import Database
+
 T = TypeVar("T")
 THREADS: Final = 2
 _UNREADABLE: Final = (apsw.CorruptError, apsw.NotADBError, apsw.IOError, apsw.CantOpenError)
@@ -24,11 +26,11 @@ _UNREADABLE: Final = (apsw.CorruptError, apsw.NotADBError, apsw.IOError, apsw.Ca
 class Readers(Protocol):
     """Where reads happen."""
 
-    async def read(self, work: Callable[[apsw.Connection], T]) -> T:
+    async def read(self, work: Callable[[Database], T]) -> T:
         """Run `work` in one consistent view. Raises ReceiptsUnreadableError."""
         ...
 
-    async def read_alone(self, work: Callable[[apsw.Connection], T]) -> T:
+    async def read_alone(self, work: Callable[[Database], T]) -> T:
         """Run `work` outside a transaction, on a connection of its own."""
         ...
 
@@ -37,7 +39,7 @@ class Readers(Protocol):
         ...
 
 
-def _view(connection: apsw.Connection, work: Callable[[apsw.Connection], T]) -> T:
+def _view(connection: Database, work: Callable[[Database], T]) -> T:
     try:
         connection.execute("BEGIN")
         try:
@@ -49,7 +51,7 @@ def _view(connection: apsw.Connection, work: Callable[[apsw.Connection], T]) -> 
         raise ReceiptsUnreadableError(str(error)) from error
 
 
-def _alone(path: Path, work: Callable[[apsw.Connection], T]) -> T:
+def _alone(path: Path, work: Callable[[Database], T]) -> T:
     connection = connect.reader(path)
     try:
         return work(connection)
@@ -62,25 +64,28 @@ class ThreadReaders:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._free: queue.SimpleQueue[apsw.Connection] = queue.SimpleQueue()
+        self._free: queue.SimpleQueue[Database] = queue.SimpleQueue()
         for _ in range(THREADS):
             self._free.put(connect.reader(path))
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="store-reader")
 
-    async def read(self, work: Callable[[apsw.Connection], T]) -> T:
+    async def read(self, work: Callable[[Database], T]) -> T:
+        """See Readers."""
         return await asyncio.get_running_loop().run_in_executor(self._pool, self._read, work)
 
-    def _read(self, work: Callable[[apsw.Connection], T]) -> T:
+    def _read(self, work: Callable[[Database], T]) -> T:
         connection = self._free.get()
         try:
             return _view(connection, work)
         finally:
             self._free.put(connection)
 
-    async def read_alone(self, work: Callable[[apsw.Connection], T]) -> T:
+    async def read_alone(self, work: Callable[[Database], T]) -> T:
+        """See Readers."""
         return await asyncio.to_thread(_alone, self._path, work)
 
     async def close(self) -> None:
+        """See Readers."""
         await asyncio.to_thread(self._pool.shutdown)
         for _ in range(THREADS):
             self._free.get().close()
@@ -93,13 +98,16 @@ class InlineReaders:
         self._path = path
         self._connection = connect.reader(path)
 
-    async def read(self, work: Callable[[apsw.Connection], T]) -> T:
+    async def read(self, work: Callable[[Database], T]) -> T:
+        """See Readers."""
         await asyncio.sleep(0)
         return _view(self._connection, work)
 
-    async def read_alone(self, work: Callable[[apsw.Connection], T]) -> T:
+    async def read_alone(self, work: Callable[[Database], T]) -> T:
+        """See Readers."""
         await asyncio.sleep(0)
         return _alone(self._path, work)
 
     async def close(self) -> None:
+        """See Readers."""
         self._connection.close()

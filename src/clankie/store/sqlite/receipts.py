@@ -11,14 +11,15 @@ from clankie.core.errors import DeliveryNotFoundError, ReceiptExpiredError
 from clankie.core.receipt import Attempt, Delivery, ToolCall
 from clankie.store.sqlite import inputs
 from clankie.store.sqlite.attempts import delivery_of
-from clankie.store.sqlite.values import moment
+from clankie.store.sqlite.values import moment, moment_or_none
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from clankie.store.sqlite.inputs import Input
+    from clankie.store.sqlite.sql import Bindings, Cursor
 
-    Run = Callable[..., Any]
+    Run = Callable[[str, Bindings], Cursor]
 
 _ATTEMPTS: Final = """
 SELECT id, n, state, started_at, asked_at, ended_at, code, joined FROM attempt
@@ -26,7 +27,8 @@ WHERE delivery = ? ORDER BY n"""
 _CALLS: Final = """
 SELECT call_id, name, effect, state FROM tool_call WHERE attempt = ? ORDER BY n"""
 _PAGE: Final = """
-SELECT {columns} FROM input WHERE pruned = 0 {conversation} {states} {after} ORDER BY n LIMIT :limit"""
+SELECT {columns} FROM input WHERE pruned = 0 {conversation} {states} {after}
+ORDER BY n LIMIT :limit"""
 
 
 def read(run: Run, delivery: str) -> Delivery:
@@ -54,8 +56,8 @@ def _attempt(run: Run, row: tuple[Any, ...]) -> Attempt:
         n=n,
         state=ServiceState(state),
         started_at=moment(started_at),
-        asked_at=moment(asked_at),
-        ended_at=moment(ended_at),
+        asked_at=moment_or_none(asked_at),
+        ended_at=moment_or_none(ended_at),
         code=code,
         into=None if joined is None else delivery_of(joined),
         tools=tuple(
@@ -80,14 +82,14 @@ def assemble(one: Input, tried: tuple[Attempt, ...]) -> Delivery:
         state=InputState(one.state),
         admitted_at=moment(one.admitted_at),
         message_cursor=one.message_cursor,
-        settled_at=moment(one.settled_at),
+        settled_at=moment_or_none(one.settled_at),
         code=one.code,
         detail=one.detail,
         reply_cursor=one.reply_cursor,
         reply_delivery_id=one.reply_delivery_id,
         absorbed_by=one.absorbed_by,
         retry_of=one.retry_of,
-        not_before=moment(one.not_before),
+        not_before=moment_or_none(one.not_before),
         held=one.held,
         depth=one.depth,
         tries=sum(a.n > one.tries_base and a.state is not ServiceState.RELEASED for a in tried),
@@ -112,13 +114,9 @@ def page(
     )
     if after is not None and run(inputs.BY_ID, (after,)).fetchone() is None:
         raise DeliveryNotFoundError(after)
-    values = {"limit": limit}
-    if conversation is not None:
-        values |= {"conversation": conversation}
-    if after is not None:
-        values |= {"after": after}
-    rows = run(statement, values).fetchall()
-    return [of(run, inputs.Input(*row)) for row in rows]
+    values = {"limit": limit, "conversation": conversation, "after": after}
+    found = run(statement, values).fetchall()
+    return [of(run, inputs.Input(*row)) for row in found]
 
 
 def _words(states: frozenset[InputState]) -> str:

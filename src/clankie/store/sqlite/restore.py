@@ -151,7 +151,7 @@ def _set_aside(database: Path, when: str) -> Path | None:
     with contextlib.suppress(apsw.Error):
         # Folds the write-ahead log into the file, so that one rename is enough. A damaged database
         # may not allow it; then its log is set aside with it.
-        apsw.Connection(str(database), apsw.SQLITE_OPEN_READWRITE).close()
+        connect.plain(database).close()
     aside = database.with_name(f"{database.name}.before-restore-{when}")
     os.link(database, aside)
     for suffix in ("-wal", "-shm"):

@@ -1,4 +1,4 @@
-"""The end of a run: the attempt, its members, their inputs, the answer and the turn, all at once."""
+"""The end of a run: attempt, members, their inputs, the answer and the turn, all at once."""
 
 from __future__ import annotations
 

@@ -18,10 +18,9 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    import apsw
-
     from clankie.host.ports import Clock, Committed, CrashPoint, Ids, Recovered
     from clankie.store.sqlite.readers import Readers
+    from clankie.store.sqlite.sql import Database
     from clankie.store.sqlite.unit import Transaction
     from clankie.store.sqlite.writer import Writer
 
@@ -43,7 +42,7 @@ class SqliteStore:
     wakes: Wakes
     owner: Owner
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - wiring names each port once
         self,
         path: Path,
         *,
@@ -59,7 +58,7 @@ class SqliteStore:
         self._committed = committed
         self._inline, self._durable = inline, durable
         self._node: str | None = None
-        self._connection: apsw.Connection
+        self._connection: Database
         self._writer: Writer
         self._readers: Readers
 
@@ -87,7 +86,7 @@ class SqliteStore:
         self.owner = Owner(writer, readers)
         return self
 
-    def _keep_copy(self, connection: apsw.Connection, step: int) -> None:
+    def _keep_copy(self, connection: Database, step: int) -> None:
         target = migrate.backup_name(self.path, step)
         # One from an earlier try is of the same schema; the database has not been written since.
         target.unlink(missing_ok=True)

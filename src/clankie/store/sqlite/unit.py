@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from datetime import datetime
 
-    import apsw
-
     from clankie.host.ports import Ids, Stored
-
-    Bindings = tuple[Any, ...] | Mapping[str, Any]
+    from clankie.store.sqlite.sql import Bindings, Database, Row
 
 
 class Kind:
@@ -39,7 +36,7 @@ class Transaction:
 
     __slots__ = ("at", "connection", "cursor", "events", "ids", "node", "now", "run", "touched")
 
-    def __init__(self, connection: apsw.Connection, ids: Ids) -> None:
+    def __init__(self, connection: Database, ids: Ids) -> None:
         self.connection: Final = connection
         self.ids: Final = ids
         self.cursor: Final = connection.cursor()
@@ -50,16 +47,20 @@ class Transaction:
         self.events: list[Stored] = []
         self.touched: list[str] = []
 
-    def row(self, statement: str, values: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    def row(self, statement: str, values: Bindings = ()) -> Row | None:
         """The first row of a statement, or None."""
-        found: tuple[Any, ...] | None = self.run(statement, values).fetchone()
-        return found
+        return self.run(statement, values).fetchone()
 
-    def rows(self, statement: str, values: Bindings = ()) -> list[tuple[Any, ...]]:
+    def value(self, statement: str, values: Bindings = ()) -> Any:  # noqa: ANN401 - any column
+        """The first column of the first row; None when there is no row."""
+        row = self.row(statement, values)
+        return None if row is None else row[0]
+
+    def rows(self, statement: str, values: Bindings = ()) -> list[Row]:
         """All rows of a statement."""
         return self.run(statement, values).fetchall()
 
-    def changed(self, statement: str, values: tuple[Any, ...]) -> bool:
+    def changed(self, statement: str, values: Bindings) -> bool:
         """Run a statement; whether it changed exactly one row."""
         self.run(statement, values)
         return self.connection.changes() == 1

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 from clankie.core.errors import ConversationClosedError, WakeNotFoundError
 from clankie.core.wake import Wake, check_new
 from clankie.store.sqlite import heads
-from clankie.store.sqlite.values import millis, moment
+from clankie.store.sqlite.sql import rows, value
+from clankie.store.sqlite.values import millis, moment, moment_or_none
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import apsw
-
     from clankie.core.settings import WakeLimits
+    from clankie.store.sqlite.sql import Database
     from clankie.store.sqlite.unit import Transaction
 
 _COLUMNS: Final = """wake.id, wake.conversation, wake.due_at, wake.text, wake.depth,
@@ -52,7 +52,7 @@ def add(tx: Transaction, wake: Wake, limits: WakeLimits) -> None:
         raise ConversationClosedError(head.id)
     if tx.row(_KNOWN, (wake.id,)) is not None:
         return
-    check_new(wake, tx.run(_WAITING, (wake.conversation,)).get, limits)
+    check_new(wake, tx.value(_WAITING, (wake.conversation,)), limits)
     values = (
         wake.id,
         wake.conversation,
@@ -70,26 +70,26 @@ def remove(tx: Transaction, wake: str) -> None:
         raise WakeNotFoundError(wake)
 
 
-def everyone(connection: apsw.Connection, conversation: str | None) -> Sequence[Wake]:
+def everyone(connection: Database, conversation: str | None) -> Sequence[Wake]:
     """See WakeStore.list."""
-    return [_wake(row) for row in connection.execute(_LIST, (conversation,)).fetchall()]
+    return [_wake(row) for row in rows(connection, _LIST, (conversation,))]
 
 
-def due(connection: apsw.Connection, now: datetime, limit: int) -> Sequence[Wake]:
+def due(connection: Database, now: datetime, limit: int) -> Sequence[Wake]:
     """See WakeStore.due."""
-    return [_wake(row) for row in connection.execute(_DUE, (millis(now), limit)).fetchall()]
+    return [_wake(row) for row in rows(connection, _DUE, (millis(now), limit))]
 
 
-def next_due(connection: apsw.Connection, after: datetime) -> datetime | None:
+def next_due(connection: Database, after: datetime) -> datetime | None:
     """See WakeStore.next_due."""
     at = (millis(after),)
-    times = [connection.execute(statement, at).get for statement in (_NEXT_WAKE, _NEXT_RETRY)]
-    return moment(min((at for at in times if at is not None), default=None))
+    times = [value(connection, statement, at) for statement in (_NEXT_WAKE, _NEXT_RETRY)]
+    return moment_or_none(min((at for at in times if at is not None), default=None))
 
 
-def conversations_due(connection: apsw.Connection, now: datetime) -> Sequence[str]:
+def conversations_due(connection: Database, now: datetime) -> Sequence[str]:
     """See WakeStore.conversations_due."""
-    return [row[0] for row in connection.execute(_CONVERSATIONS, (millis(now),)).fetchall()]
+    return [row[0] for row in rows(connection, _CONVERSATIONS, (millis(now),))]
 
 
 def _wake(row: tuple[Any, ...]) -> Wake:

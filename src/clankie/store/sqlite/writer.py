@@ -61,6 +61,7 @@ class _Line:
         self.bound = bound
 
     def backlog(self) -> int:
+        """See Writer."""
         return self._waiting
 
     def _accept(self, kind: Kind, work: Callable[[Transaction], Any]) -> Unit:
@@ -110,11 +111,13 @@ class ThreadWriter(_Line):
         self._thread.start()
 
     async def write(self, kind: Kind, work: Callable[[Transaction], T]) -> T:
+        """See Writer."""
         unit = self._accept(kind, work)
         self._queue.put(unit)
         return cast("T", await unit.future)
 
     async def close(self) -> None:
+        """See Writer."""
         if not self._closed:
             self._closed = True
             self._queue.put(None)
@@ -155,6 +158,7 @@ class InlineWriter(_Line):
         self._units: list[Unit] = []
 
     async def write(self, kind: Kind, work: Callable[[Transaction], T]) -> T:
+        """See Writer."""
         unit = self._accept(kind, work)
         self._units.append(unit)
         if len(self._units) == 1:
@@ -162,6 +166,7 @@ class InlineWriter(_Line):
         return cast("T", await unit.future)
 
     async def close(self) -> None:
+        """See Writer."""
         self._closed = True
         self._drain()
 
