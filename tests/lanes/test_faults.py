@@ -31,7 +31,7 @@ from fakes.model_server import (
 from fakes.patience import through
 from fakes.turn_host import FakeTurnHost, delivery, turn
 
-SECRET = "sk-hunter2-0123456789"  # noqa: S105 - made up
+SECRET = "sk-hunter2-0123456789"
 SOON = 0.05
 """Seconds of silence that these tests put up with."""
 

@@ -18,7 +18,7 @@ def block(text: str, **fields: str) -> str:
 
 
 def code_of(rendered: str) -> str:
-    return rendered.split("\n")[0].removeprefix("<<data ").removesuffix(">>")
+    return rendered.split("\n", 1)[0].removeprefix("<<data ").removesuffix(">>")
 
 
 # proves: SEC-7

@@ -30,7 +30,7 @@ from fakes.model_server import (
 )
 from fakes.turn_host import FakeTurnHost, delivery, turn
 
-SECRET = "sk-hunter2-0123456789"  # noqa: S105 - made up
+SECRET = "sk-hunter2-0123456789"
 
 
 class Lane:

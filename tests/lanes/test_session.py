@@ -65,7 +65,7 @@ def test_the_seed_stays_within_the_budget_and_says_what_it_leaves_out() -> None:
     lines = [line for n in range(200) for line in (owner(f"question {n}"), agent(f"answer {n}"))]
     session = seeded(projected(*lines, limits=limits), settings, FakeIds())
     note, *rest = session.messages
-    assert sum(len(m.text) for m in rest) <= limits.budget
+    assert session.size <= limits.budget
     assert note == UserText(f"[{400 - len(rest)} earlier events omitted]", "note")
     assert rest[-1] == AssistantText("answer 199")
 
@@ -75,7 +75,7 @@ def test_frames_count_towards_the_budget_too() -> None:
     limits = ProjectionLimits(budget=2_000)
     settings = Settings(projection=limits)
     session = seeded(projected(*[tool("x")] * 40, limits=limits), settings, FakeIds())
-    assert session.size <= limits.budget + 40  # the note
+    assert session.size <= limits.budget
     assert len(session.messages) > 2
 
 
@@ -84,8 +84,8 @@ def test_a_model_that_reads_little_gets_a_small_seed() -> None:
     settings = Settings(models=Models(context_chars=8_000))
     lines = [owner("x" * 1_000) for _ in range(20)]
     session = seeded(projected(*lines), settings, FakeIds())
-    assert len(session.messages) == 4 + 1
-    assert session.size <= bound(settings) + 40
+    assert len(session.messages) == 3 + 1
+    assert session.size <= bound(settings)
 
 
 def test_a_history_never_begins_with_the_assistant() -> None:
@@ -105,7 +105,7 @@ def test_the_bound_is_twice_the_budget_or_half_the_context() -> None:
 # proves: SERV-6
 def test_a_session_beyond_its_bound_is_not_continued() -> None:
     sessions = Sessions()
-    session = Session([UserText("x" * 101)])
+    session = Session([UserText("x" * 69)])
     sessions.lend("c", session)
     sessions.keep("c", session)
     assert sessions.take("c", 100) is None

@@ -6,7 +6,7 @@ They are frozen: a session may be kept, measured and sent again without anybody 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import assert_never
+from typing import Final, assert_never
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +50,17 @@ class ToolResult:
 Message = UserText | AssistantText | ToolResult
 
 
+OVERHEAD: Final = 32
+"""What a message or a call takes beside its words, in characters: its role, its braces."""
+
+
 def size_of(message: Message) -> int:
     """How much of a model's context it takes, in characters."""
     match message:
         case UserText(text=text) | ToolResult(text=text):
-            return len(text)
+            return OVERHEAD + len(text)
         case AssistantText(text=text, calls=calls):
-            return len(text) + sum(len(call.name) + len(call.arguments) for call in calls)
+            called = sum(OVERHEAD + len(call.name) + len(call.arguments) for call in calls)
+            return OVERHEAD + len(text) + called
         case _:
             assert_never(message)

@@ -66,7 +66,8 @@ _FAILURES: Final[dict[str, type[ModelError]]] = {
 }
 _UNITS: Final = {"second": 1, "minute": 60, "hour": 3_600}
 _REMIND: Final = re.compile(
-    r"remind me in (?P<count>\d{1,6}) (?P<unit>second|minute|hour)s? (?:to |that )?(?P<text>.+)",
+    r"remind me in (?P<count>\d{1,6}) (?P<unit>second|minute|hour)s?\s+(?:to\s+|that\s+)?"
+    r"(?P<text>.+)",
     re.IGNORECASE | re.DOTALL,
 )
 _SLOW: Final = re.compile(r"slow (?P<seconds>\d{1,4}(?:\.\d{1,3})?)", re.IGNORECASE)

@@ -6,7 +6,7 @@ It keeps sessions and, once a model over HTTP was needed, one client for all of 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from clankie.host.ports import LaneError
 from clankie.lanes.endpoint import PRACTICE, endpoint
@@ -18,6 +18,7 @@ from clankie.lanes.session import Sessions, bound, seeded
 from clankie.lanes.tools import TOOLS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from types import TracebackType
 
     import httpx2
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from clankie.core.settings import Models
     from clankie.host.ports import Clock, Credentials, Ids, LaneResult, TurnHost, TurnRequest
     from clankie.lanes.model import Model
+    from clankie.lanes.tools import Tool
 
 PACE: Final = 0.01
 """Seconds between the words of the practice model: it is seen to write."""
@@ -37,10 +39,16 @@ class ServiceLane:
     """Implements `host.ports.Lane`. Leave it to close its connections."""
 
     def __init__(
-        self, clock: Clock, ids: Ids, credentials: Credentials, *, pace: float = PACE
+        self,
+        clock: Clock,
+        ids: Ids,
+        credentials: Credentials,
+        *,
+        pace: float = PACE,
+        tools: Mapping[str, Tool[Any]] = TOOLS,
     ) -> None:
-        specs = [tool.spec() for tool in TOOLS.values()]
-        self._kit = Kit(clock=clock, ids=ids, tools=TOOLS, specs=specs)
+        specs = [tool.spec() for tool in tools.values()]
+        self._kit = Kit(clock=clock, ids=ids, tools=tools, specs=specs)
         self._credentials = credentials
         self._practice = PracticeModel(clock, pace)
         self._sessions = Sessions()

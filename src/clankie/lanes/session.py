@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 SESSIONS: Final = 256
 """Conversations whose session is kept; the least recently used goes first."""
 
+_NOTE: Final = "[{count} earlier events omitted]"
+_NOTE_ROOM: Final = size_of(UserText(_NOTE.format(count=2**53)))
+
 
 class Session:
     """The messages of one conversation, oldest first."""
@@ -46,7 +49,7 @@ def bound(settings: Settings) -> int:
 
 def seeded(projection: Projection, settings: Settings, ids: Ids) -> Session:
     """A fresh session that knows what the projection shows, newest first into the budget."""
-    room = min(settings.projection.budget, bound(settings))
+    room = min(settings.projection.budget, bound(settings)) - _NOTE_ROOM
     newest_first: list[Message] = []
     for entry in reversed(projection.entries):
         message = _seed(entry, ids)
@@ -57,7 +60,7 @@ def seeded(projection: Projection, settings: Settings, ids: Ids) -> Session:
     messages = newest_first[::-1]
     omitted = projection.omitted + len(projection.entries) - len(messages)
     if omitted:
-        messages.insert(0, UserText(f"[{omitted} earlier events omitted]", "note"))
+        messages.insert(0, UserText(_NOTE.format(count=omitted), "note"))
     elif messages and not isinstance(messages[0], UserText):
         # Some servers refuse a history that the assistant opens.
         messages.insert(0, UserText("[the conversation so far]", "note"))
