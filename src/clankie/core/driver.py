@@ -115,10 +115,15 @@ def select(addressed: Addressed, seat: Standing | None) -> Destination:
 
 
 def _bound(addressed: Addressed, seat: Standing | None) -> Destination:
+    if never_to_seat(addressed.origin):
+        # Neither driver may ever have it: waiting would keep it for ever, unseen.
+        return Refuse("never_at_a_seat")
     if seat is None or seat.presence is Presence.ABSENT:
         return Wait("recipient_absent")
     if seat.occupant != addressed.occupant:
         return Wait("recipient_changed")
+    if not _takes(addressed, seat):
+        return Wait("recipient_unproven")
     return ToSeat(seat.seat, seat.occupant)
 
 
