@@ -9,17 +9,19 @@ _ROUNDS = 50
 
 
 class FakeClock:
-    """Virtual time. `advance` wakes sleepers in the order of their deadlines, one moment at a time."""
+    """Virtual time. `advance` wakes sleepers in the order of their deadlines, one by one."""
 
     def __init__(self, start: datetime = START) -> None:
         self._start = start
         self._elapsed = 0.0
+        self._shift = timedelta()
         self._sleepers: list[tuple[float, int, asyncio.Future[None]]] = []
         self._count = 0
         self._asleep: list[tuple[int, asyncio.Future[None]]] = []
 
     def now(self) -> datetime:
-        return self._start + timedelta(milliseconds=round(self._elapsed * 1_000))
+        elapsed = timedelta(milliseconds=round(self._elapsed * 1_000))
+        return self._start + self._shift + elapsed
 
     def monotonic(self) -> float:
         return self._elapsed
@@ -69,6 +71,23 @@ class FakeClock:
         if deadline is None:
             return False
         await self.advance(max(0.0, deadline - self._elapsed))
+        return True
+
+    def shift(self, seconds: float) -> None:
+        """Move the wall clock alone: somebody set it, or the machine slept."""
+        self._shift += timedelta(seconds=seconds)
+
+    def jump(self, limit: float | None) -> bool:
+        """Go to the next deadline, at most `limit` seconds on; False when there is nothing to wait
+        for. Whoever sleeps until then is ready to run afterwards."""
+        deadline = self.next_deadline()
+        if limit is not None:
+            end = self._elapsed + limit
+            deadline = end if deadline is None else min(deadline, end)
+        if deadline is None:
+            return False
+        self._elapsed = max(self._elapsed, deadline)
+        self._wake()
         return True
 
     async def settle(self) -> None:
