@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
-from clankie.core.errors import ShuttingDownError
+from clankie.core.errors import CommitUnknownError, ShuttingDownError
 
 if TYPE_CHECKING:
     from clankie.core.admission import Offer
@@ -22,6 +23,11 @@ async def admit(house: House, offer: Offer) -> Admitted:
     """
     if house.stopping:
         raise ShuttingDownError
-    admitted = await house.store.deliveries.admit(offer, house.settings.queue.conversation)
+    try:
+        admitted = await house.store.deliveries.admit(offer, house.settings.queue.conversation)
+    except (CommitUnknownError, asyncio.CancelledError):
+        # It may be stored all the same, and then it runs although nobody was told.
+        house.captain.nudge(offer.conversation)
+        raise
     house.captain.nudge(offer.conversation)
     return admitted

@@ -90,6 +90,8 @@ class Captain:
         task = self._tasks.create_task(caught(work))
         self._all.add(task)
         task.add_done_callback(self._all.discard)
+        # Cancelled before its first step, a task leaves the work untouched.
+        task.add_done_callback(lambda _: work.close())
         return task
 
     def _end_all(self) -> None:

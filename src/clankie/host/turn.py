@@ -7,8 +7,9 @@ Rule 2: once the turn is over (settled, stalled, cancelled) nothing it does reac
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from clankie.core.errors import ClankieError
 from clankie.core.wake import Wake
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from clankie.core.receipt import Delivery
     from clankie.host.house import House
     from clankie.host.ports import Call, Reservation
+
+
+_WAKE_DIGITS: Final = 26
 
 
 class TurnOverError(Exception):
@@ -125,7 +129,7 @@ class Turn:
         """Set a wake for this conversation; the same call sets it once."""
         self._alive()
         wake = Wake(
-            id=call_id,
+            id=_wake_id(call_id),
             conversation=self.delivery.conversation,
             due_at=due_at,
             text=text,
@@ -164,3 +168,8 @@ class Turn:
             self.delivery.id,
             lambda: deliveries.tool_ended(self.reservation, call, ok=ok, detail=detail),
         )
+
+
+def _wake_id(call_id: str) -> str:
+    """The same for the same call; short and plain, as it becomes a delivery's id."""
+    return f"wake-{hashlib.sha256(call_id.encode()).hexdigest()[:_WAKE_DIGITS]}"
