@@ -295,7 +295,11 @@ _DELIVERIES: Final[dict[str, Schema]] = {
 
 _OWNER: Final[dict[str, Schema]] = {
     "SettingsTree": _settings(DEFAULTS),
-    "Settings": shape("The settings.", {"revision": COUNT, "settings": ref("SettingsTree")}),
+    "Settings": shape(
+        "The stored settings; `in_effect` where this run overrides some.",
+        {"revision": COUNT, "settings": ref("SettingsTree")},
+        {"in_effect": ref("SettingsTree")},
+    ),
     "Token": shape(
         "A bearer's record.",
         {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pydantic import ConfigDict
 
 from clankie.api.bodies import Body, Revision
@@ -10,6 +12,7 @@ from clankie.api.replies import Json
 from clankie.api.routing import router
 from clankie.core.settings import to_wire
 from clankie.host import settings
+from clankie.host.house import House
 
 routes = router("settings")
 
@@ -26,15 +29,22 @@ class SettingsBody(Body):
 
 @routes.get("/v1/settings")
 async def read_settings(call: Asked) -> Json:
-    """The whole tree with its revision."""
-    house = call.house
-    return Json({"revision": house.settings_revision, "settings": to_wire(house.settings)})
+    """The stored tree with its revision, and what is in effect where this run overrides it."""
+    return Json(_wire(call.house))
 
 
 @routes.patch("/v1/settings")
 async def change_settings(call: Asked, body: SettingsBody) -> Json:
     """Apply a patch to the revision the caller saw."""
-    revision, after = await settings.patch(
-        call.house, body.model_extra or {}, body.expected_revision
-    )
-    return Json({"revision": revision, "settings": to_wire(after)})
+    await settings.patch(call.house, body.model_extra or {}, body.expected_revision)
+    return Json(_wire(call.house))
+
+
+def _wire(house: House) -> dict[str, Any]:
+    wire: dict[str, Any] = {
+        "revision": house.settings_revision,
+        "settings": to_wire(house.saved),
+    }
+    if house.settings != house.saved:
+        wire["in_effect"] = to_wire(house.settings)
+    return wire

@@ -1,0 +1,16 @@
+"""A running house with its door, for every test of this room."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from api.kit import Api, open_api
+from fakes.clock import FakeClock
+from fakes.hall import Machine
+
+
+@pytest.fixture
+async def api(tmp_path: Path) -> AsyncIterator[Api]:
+    async with Machine(tmp_path, FakeClock()).on() as hall:
+        yield open_api(hall, tmp_path)
