@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 def status(frame: Frame) -> None:
     """What the service is doing now."""
     answer = frame.client.get("/v1/status")
-    frame.emit(answer, lambda: _shown(frame, answer))
+    models = frame.client.get("/v1/settings")["settings"]["models"]
+    frame.emit(answer, lambda: _shown(frame, answer, models))
 
 
-def _shown(frame: Frame, answer: Json) -> RenderableType:
+def _shown(frame: Frame, answer: Json, models: Json) -> RenderableType:
     from clankie.cli.look import pairs  # noqa: PLC0415 - only for people
 
-    lane: Json = answer.get("lane") or {}
     waiting: Json = answer.get("deliveries") or {}
     kept: Json = answer.get("conversations") or {}
     store: Json = answer.get("store") or {}
@@ -39,7 +39,10 @@ def _shown(frame: Frame, answer: Json) -> RenderableType:
             ("version", str(answer.get("version", ""))),
             ("up for", duration(float(answer.get("uptime_seconds") or 0))),
             ("at", frame.client.address.shown),
-            ("model", str(lane.get("model", ""))),
+            (
+                "model",
+                " at ".join(str(models[name]) for name in ("model", "base_url") if models[name]),
+            ),
             ("messages", counts),
             ("conversations", f"{kept.get('open', 0)} open, {kept.get('closed', 0)} closed"),
             ("store", f"SQLite {store.get('sqlite', '?')}, {size(store.get('bytes'))}"),

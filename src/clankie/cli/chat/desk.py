@@ -40,6 +40,7 @@ class Desk:
         self.outbox = Outbox(self, view)
         self.revision = 0
         self._moved = asyncio.Event()
+        self._opened = False
 
     @property
     def id(self) -> str:
@@ -52,9 +53,10 @@ class Desk:
         return bool(self.outbox.waiting or self.story.waiting) or not self.connected
 
     @property
-    def running(self) -> bool:
-        """Whether an answer is being made."""
-        return any(one.state == "running" for one in self.story.waiting.values())
+    def running(self) -> str | None:
+        """The delivery that is being answered."""
+        waiting = self.story.waiting.items()
+        return next((delivery for delivery, one in waiting if one.state == "running"), None)
 
     def path(self, *more: str) -> str:
         """A path below this conversation."""
@@ -91,6 +93,9 @@ class Desk:
         page = await self.remote.get(path, before=int(found["cursor"]) + 1, limit=HISTORY)
         self.conversation, self.revision = found, int(found["revision"])
         self.story = Story(name=self.story.name, mine=self.story.mine)
+        if self._opened:
+            self._view.show([BLANK, said("strong", f"── {line(str(found['name']), 60)} ──")])
+        self._opened = True
         self._history(items(page, "events"))
         try:
             await self._standing()
@@ -110,14 +115,13 @@ class Desk:
     async def refresh(self) -> None:
         """Ask which model answers, and who it is called."""
         try:
-            status = await self.remote.get("/v1/status")
-            settings = await self.remote.get("/v1/settings")
+            answer = await self.remote.get("/v1/settings")
         except CommandError:
             # Only the status line needs them; the next refresh asks again.
             return
-        self.model = str((status.get("lane") or {}).get("model") or "")
-        persona = (settings.get("settings") or {}).get("persona") or {}
-        self.story.name = line(str(persona.get("name") or "Clankie"), 80)
+        settings: Json = answer["settings"]
+        self.model = str(settings["models"]["model"])
+        self.story.name = line(str(settings["persona"]["name"]), 80)
         self._view.changed()
 
     def _history(self, events: list[Json]) -> None:
@@ -154,7 +158,7 @@ class Desk:
     async def _take(self, item: Item) -> None:
         match item.kind:
             case Kind.EVENT:
-                self._view.show(self.story.event(item.data))
+                self._view.show(self.story.event(await self._explained(item.data)))
                 self._moved.set()
             case Kind.DRAFT:
                 self._view.show(self.story.more(item.data))
@@ -167,6 +171,17 @@ class Desk:
             case Kind.DOWN:
                 self.connected = False
                 self.story.lost()
+
+    async def _explained(self, event: Json) -> Json:
+        """The sentence about a doubt stands on the receipt, not in the log."""
+        if event.get("phase") != "uncertain" or event.get("kind") != "turn":
+            return event
+        try:
+            path = f"/v1/deliveries/{segment(str(event.get('delivery_id')))}"
+            return {**event, "detail": (await self.remote.get(path)).get("detail")}
+        except CommandError:
+            # The doubt itself matters more than its sentence; /look asks again.
+            return event
 
     async def catch_up(self, cursor: int) -> None:
         """Wait until the log was told up to `cursor`, within a bound."""

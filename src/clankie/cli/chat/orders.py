@@ -75,13 +75,13 @@ async def _new(desk: Desk, rest: str) -> list[Line]:
     body: Json = {"request_id": new_delivery_id(), "name": name, "kind": "global"}
     made = await desk.remote.post("/v1/conversations", body)
     await desk.switch(str(made["id"]))
-    return [_done(f"This is {line(name, 80)}, a new conversation.")]
+    return []
 
 
 async def _switch(desk: Desk, rest: str) -> list[Line]:
     if rest:
         await desk.switch(rest)
-        return [_done(f"This is {line(str(desk.conversation['name']), 80)}.")]
+        return []
     found = items(await desk.remote.get("/v1/conversations", state="open"), "conversations")
     lines = [BLANK]
     for one in found:
@@ -189,6 +189,7 @@ async def _again(desk: Desk, rest: str) -> list[Line]:
 async def _close(desk: Desk, rest: str) -> list[Line]:
     delivery = _numbered(desk, rest, "/close N")
     await desk.remote.post(f"/v1/deliveries/{segment(delivery)}/settle", {"as": "abandoned"})
+    desk.story.closed.add(delivery)
     return [_done(f"“{desk.story.excerpt(delivery)}” is closed as unknown.")]
 
 

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from clankie.cli.chat.marks import Line, said
+from clankie.cli.chat.remote import PAUSES
 from clankie.cli.clean import line
-from clankie.cli.client import WAITS, Send, segment, temporary
+from clankie.cli.client import Send, segment, temporary
 from clankie.cli.failures import CommandError
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class Outbox:
                 return
             self._view.changed()
             self._mail.clear()
-            await within(self._mail.wait(), WAITS[min(tries, len(WAITS) - 1)])
+            await within(self._mail.wait(), PAUSES[min(tries, len(PAUSES) - 1)])
             tries += 1
 
     async def _once(self, out: Outgoing) -> None:

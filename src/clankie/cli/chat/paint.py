@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final
 from rich.console import Console
 from rich.text import Text
 
+from clankie.cli.chat.marks import BODY
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -27,10 +29,11 @@ def rows(lines: Iterable[Line], width: int) -> list[Text]:
     made: list[Text] = []
     for line in lines:
         text = Text.assemble(*((part, style) for style, part in line.spans), overflow="fold")
-        room = max(NARROWEST, width - line.indent)
+        room = max(NARROWEST, width - max(BODY, line.indent))
         wrapped = text.wrap(_measure(), room, overflow="fold") if text.plain else [text]
-        for row in wrapped:
+        for number, row in enumerate(wrapped):
             row.rstrip()
-            row.pad_left(line.indent if row.plain else 0)
+            # What a detail says must not begin in the first column either, when it is long.
+            row.pad_left((max(BODY, line.indent) if number else line.indent) if row.plain else 0)
             made.append(row)
     return made

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 SILENCE: Final = 45.0
 """Seconds without a byte after which a stream counts as dead; the service speaks every 15 s."""
-PAUSES: Final = (0.2, 0.5, 1.0, 2.0, 4.0)
+PAUSES: Final = (0.1, 0.2, 0.5, 1.0)
+"""Seconds between two tries: the service is on this machine, and somebody is looking."""
 REFUSED: Final = frozenset({401, 403, 404, 409, 410})
 
 

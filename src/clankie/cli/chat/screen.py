@@ -52,7 +52,7 @@ class Screen:
         self._news = asyncio.Event()
         self._beat = asyncio.Event()
         self._frame = 0
-        self._since: float | None = None
+        self._since: tuple[str | None, float] | None = None
 
     # ── the desk's view ──────────────────────────────────────────────────────────────────────────
 
@@ -146,14 +146,11 @@ class Screen:
         return self.out.width
 
     def _clock(self, desk: Desk) -> int:
-        """Whole seconds since something began to run."""
+        """Whole seconds since what runs now began to."""
         now = asyncio.get_running_loop().time()
-        if not desk.busy:
-            self._since = None
-            return 0
-        if self._since is None:
-            self._since = now
-        return int(now - self._since)
+        if self._since is None or self._since[0] != desk.running:
+            self._since = desk.running, now
+        return int(now - self._since[1])
 
     def _ansi(self, lines: Sequence[Line | Text], most: int = 100) -> ANSI:
         made: list[Text] = []

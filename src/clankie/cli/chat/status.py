@@ -44,15 +44,16 @@ def _doing(desk: Desk, seconds: int, frame: int) -> Line | None:
     if not running:
         return None
     tool = next((one.tool for one in running if one.tool), "")
-    words = f"runs {tool}" if tool else _phase(desk)
-    return Line((("accent", f"{turn} "), ("", words), ("quiet", f"  {seconds} s  Ctrl-C stops it")))
+    words = f"is running {tool}" if tool else _phase(desk)
+    told = ("quiet", f"{desk.story.name} {words}  {seconds} s  Ctrl-C stops it")
+    return Line((("accent", f"{turn} "), told))
 
 
 def _phase(desk: Desk) -> str:
     draft = desk.story.draft
     if draft is None:
-        return "thinks"
-    return "finishes" if draft.over else "writes"
+        return "is thinking"
+    return "is finishing" if draft.over else "is writing"
 
 
 def _queue(desk: Desk) -> list[Line]:
@@ -91,6 +92,7 @@ def _facts(desk: Desk) -> str:
     facts: list[str] = []
     if desk.story.tokens:
         facts.append(f"{desk.story.tokens:,} tokens")
-    if desk.story.uncertain:
-        facts.append(f"{len(desk.story.uncertain)} uncertain")
+    doubts = len(set(desk.story.uncertain) - desk.story.closed)
+    if doubts:
+        facts.append(f"{doubts} uncertain")
     return "  ".join(facts)

@@ -4,6 +4,8 @@ Rule 1: the log is the truth. A draft is shown as it comes; if the stored answer
         was shown, the stored one is shown whole and the difference is said.
 Rule 2: everything from outside is cleaned here, before it becomes a line.
 Rule 3: a name stands above the words of everybody; it comes from the author that the host stamped.
+Rule 4: a message that waits while another is answered is told when its own turn begins, so that
+        questions and answers stand in pairs.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ class Waiting:
     words: str
     state: str = "queued"
     tool: str = ""
+    at: str = ""
 
 
 @dataclass(slots=True)
@@ -45,6 +48,7 @@ class Draft:
     markdown: Markdown = field(default_factory=Markdown)
     over: bool = False
     again: bool = False
+    interrupted: bool = False
 
 
 @dataclass(slots=True)
@@ -52,6 +56,7 @@ class Story:
     """One conversation as it is told. `cursor` is the last event's; `name` is the agent's.
 
     `mine` are the ids this client sent; `foreign_inputs` counts the owner's other messages.
+    `uncertain` keeps its order for the commands' numbers; `closed` are those the owner dealt with.
     `past`: what is told happened before this client came; doubts are announced after it.
     """
 
@@ -61,11 +66,13 @@ class Story:
     draft: Draft | None = None
     waiting: dict[str, Waiting] = field(default_factory=dict[str, Waiting])
     uncertain: list[str] = field(default_factory=list[str])
+    closed: set[str] = field(default_factory=set[str])
     mine: set[str] = field(default_factory=set[str])
     ended: set[str] = field(default_factory=set[str])
     past: bool = False
     tokens: int = 0
     _words: dict[str, str] = field(default_factory=dict[str, str])
+    _later: dict[str, Json] = field(default_factory=dict[str, Json])
     _last: str | None = None
 
     # ── events of the log ────────────────────────────────────────────────────────────────────────
@@ -94,9 +101,20 @@ class Story:
         self._remember(delivery, text)
         if wire.get("role") == "owner" and delivery not in self.mine:
             self.foreign_inputs += 1
-        cut = self._break_draft()
-        self._last = delivery
+        if any(one.state == "running" for one in self.waiting.values()):
+            self._later[delivery] = wire
+            return []
+        return self._told(wire)
+
+    def _told(self, wire: Json) -> list[Line]:
+        cut = self._interrupt()
+        self._last = str(wire.get("delivery_id") or "")
+        text = str(wire.get("text") or "")
         return [*cut, BLANK, _head(_speaker(wire), wire, "owner"), *_quoted(text)]
+
+    def _due(self, delivery: str) -> list[Line]:
+        wire = self._later.pop(delivery, None)
+        return [] if wire is None else self._told(wire)
 
     def _answer(self, wire: Json) -> list[Line]:
         text = str(wire.get("text") or "")
@@ -108,7 +126,10 @@ class Story:
         if rest is None:
             note = "· The stored answer differs from what was shown. This is the stored one:"
             return [said("quiet", note, BODY), *self._opening(wire), *_styled(Markdown(), text)]
-        return _styled(draft.markdown, rest) if rest.strip() else []
+        if not rest.strip():
+            return []
+        goes_on = [BLANK, Line((("agent", self.name), ("quiet", "  goes on")))]
+        return [*(goes_on if draft.interrupted else []), *_styled(draft.markdown, rest)]
 
     def _opening(self, wire: Json) -> list[Line]:
         delivery = str(wire.get("delivery_id") or "")
@@ -142,16 +163,18 @@ class Story:
         if phase in {"admitted", "started"}:
             known = self.waiting.setdefault(delivery, Waiting(self._words.get(delivery, "")))
             known.state = "running" if phase == "started" else "queued"
-            return []
+            known.at = str(wire.get("at") or "")
+            return self._due(delivery) if phase == "started" else []
         if phase not in ENDS:
             return []
-        self.waiting.pop(delivery, None)
         self.ended.add(delivery)
         usage = wire.get("usage") or {}
         self.tokens += int(usage.get("input_tokens") or 0) + int(usage.get("output_tokens") or 0)
-        if phase == "completed":
-            return []
-        return [*self._partial(delivery, wire), *self._ended(delivery, phase, wire)]
+        told = self._due(delivery)
+        if phase != "completed":
+            told += [*self._partial(delivery, wire), *self._ended(delivery, phase, wire)]
+        self.waiting.pop(delivery, None)
+        return told
 
     def _partial(self, delivery: str, wire: Json) -> list[Line]:
         """What was written of an answer that did not end well, unless it was shown as it came."""
@@ -164,7 +187,8 @@ class Story:
         return [*self._opening(wire), *_styled(Markdown(), partial)] if partial else []
 
     def _ended(self, delivery: str, phase: str, wire: Json) -> list[Line]:
-        about = f"“{self._words[delivery]}”: " if delivery in self._words else ""
+        elsewhere = delivery != self._last and delivery in self._words
+        about = f"“{self._words[delivery]}”: " if elsewhere else ""
         detail = line(str(wire.get("detail") or ""), 600)
         code = line(str(wire.get("code") or ""), 60)
         if phase == "cancelled":
@@ -195,7 +219,7 @@ class Story:
     def _reset(self, wire: Json) -> list[Line]:
         del wire
         return [
-            *self._break_draft(),
+            *self._interrupt(),
             BLANK,
             said("quiet", "── begun afresh: what stands above is not read any more ──"),
         ]
@@ -225,7 +249,15 @@ class Story:
         return lines
 
     def _show(self, draft: Draft, text: str) -> list[Line]:
-        opening = [] if draft.shown else self._opening({"delivery_id": draft.delivery})
+        running = self.waiting.get(draft.delivery)
+        opening: list[Line] = []
+        if not draft.shown:
+            opening = self._opening(
+                {"delivery_id": draft.delivery, "at": running.at if running else ""}
+            )
+        elif draft.interrupted:
+            opening = [BLANK, Line((("agent", self.name), ("quiet", "  goes on")))]
+        draft.interrupted = False
         draft.shown += text
         # The line end that closes `text` was not followed by a line yet.
         return [*opening, *_styled(draft.markdown, text.removesuffix("\n"))]
@@ -239,6 +271,13 @@ class Story:
         """The stream broke: the next of the draft comes from its beginning."""
         if self.draft is not None:
             self.draft.again = True
+
+    def _interrupt(self) -> list[Line]:
+        """Something with a name of its own comes between the lines of the draft."""
+        lines = self._break_draft()
+        if self.draft is not None:
+            self.draft.interrupted = bool(self.draft.shown)
+        return lines
 
     def _break_draft(self) -> list[Line]:
         """Put the unfinished line of the draft into the scrollback: something comes between."""
