@@ -4,10 +4,15 @@ import asyncio
 import socket
 from dataclasses import dataclass
 
+import httpx2
 import pytest
 
 from clankie.core.settings import Models, Settings
 from clankie.host.ports import LaneError
+from clankie.lanes.endpoint import endpoint
+from clankie.lanes.messages import UserText
+from clankie.lanes.model import ModelRequest, ModelUnreachableError
+from clankie.lanes.openai_chat import OpenAIChat
 from clankie.lanes.service import ServiceLane
 from fakes.clock import FakeClock, FakeIds
 from fakes.credentials import FakeCredentials
@@ -86,6 +91,10 @@ FAULTS = {
     "502 with a web page": Fault(
         status(502, "<html>Bad gateway</html>"), "model_server_error", "status 502", requests=3
     ),
+    "500 with a book": Fault(
+        status(500, "x" * 300_000), "model_server_error", "status 500", requests=3
+    ),
+    "400 without words": Fault(status(400, "{}"), "model_request_refused", "status 400"),
     "503 that wants an hour": Fault(
         status(503, "", {"retry-after": "3600"}), "model_server_error", "status 503"
     ),
@@ -217,6 +226,31 @@ async def test_a_server_that_is_not_there_is_asked_three_times() -> None:
     assert error.code == "model_unreachable"
     assert f"http://127.0.0.1:{port}" in error.detail
     assert "clankie settings set models.base_url" in error.detail
+
+
+async def test_a_server_that_cannot_be_reached_in_time_is_not_asked_again() -> None:
+    asked = 0
+
+    async def out_of_reach(_request: httpx2.Request) -> httpx2.Response:
+        nonlocal asked
+        asked += 1
+        raise httpx2.ConnectTimeout("")
+
+    async with httpx2.AsyncClient(transport=httpx2.MockTransport(out_of_reach)) as client:
+        model = OpenAIChat(
+            client=client,
+            endpoint=endpoint(Models(model="openai-chat:any", base_url="http://192.0.2.1/v1")),
+            secret=None,
+            silence=5.0,
+            clock=FakeClock(),
+            quote=str,
+        )
+        request = ModelRequest(system="", messages=[UserText("hi")])
+        with pytest.raises(ModelUnreachableError) as caught:
+            await anext(model.stream(request))
+    assert not caught.value.repeatable
+    assert "http://192.0.2.1:80 within 10 seconds" in caught.value.detail
+    assert asked == 1
 
 
 # proves: SERV-7

@@ -17,6 +17,7 @@ from fakes.model_server import (
     DONE,
     Act,
     ModelServer,
+    breaks_off,
     call_events,
     calls,
     delta,
@@ -183,6 +184,10 @@ GOOD = text_events("Hello", " there")
         pytest.param(streams(whole({"content": "Hello there"}, None)), id="no stream, no reason"),
         pytest.param(streams(*GOOD, kind="text/plain"), id="wrong content type"),
         pytest.param(falls_silent(*GOOD), id="never closes after DONE"),
+        pytest.param(streams(*GOOD, b": bye\n\n"), id="more after DONE"),
+        pytest.param(streams(*GOOD[:-1], DONE.strip()), id="no line end after DONE"),
+        pytest.param(streams(*GOOD[:-2], GOOD[-2].strip()), id="no line end after the last chunk"),
+        pytest.param(breaks_off(*GOOD[:-2]), id="breaks after the finish reason"),
     ],
 )
 async def test_servers_may_differ_in_how_they_stream(act: Act) -> None:
@@ -228,6 +233,14 @@ def call(index: int | None, call_id: str | None, function: dict[str, Any]) -> di
             id="no index and in pieces",
         ),
         pytest.param([delta("stop", tool_calls=[call(0, None, STATE)])], 1, id="no id"),
+        pytest.param(
+            [
+                delta(tool_calls=[call(0, "a", STATE)]),
+                delta("stop", tool_calls=[{"index": 0, "id": "a"}]),
+            ],
+            1,
+            id="a piece without a function",
+        ),
         pytest.param(
             [
                 delta(tool_calls=[call(0, "a", {**STATE, "arguments": "{"})]),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -34,7 +34,7 @@ from clankie.lanes.model import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from clankie.host.ports import Clock
     from clankie.lanes.messages import Message
@@ -96,19 +96,6 @@ class PracticeModel:
     def __init__(self, clock: Clock, pace: float = 0.0) -> None:
         self._clock = clock
         self._pace = pace
-        self._rules: tuple[tuple[Callable[[str], bool], Callable[[str], _Say]], ...] = (
-            (lambda words: words.lower() in {"help", "/help"}, lambda _: self._words(HELP)),
-            (lambda words: words.lower() == "stall", lambda _: self._stall()),
-            (
-                lambda words: words.lower() == "garbage",
-                lambda _: self._fail("fail model_bad_response"),
-            ),
-            (lambda words: words.lower() == "long", lambda _: self._words(_long())),
-            (lambda words: _FAIL.fullmatch(words) is not None, self._fail),
-            (lambda words: _SLOW.fullmatch(words) is not None, self._slow),
-            (lambda words: _REMIND.fullmatch(words) is not None, self._remind),
-            (_wants_tool, lambda _: self._call("get_self_state", {})),
-        )
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Part, None]:
         """Answer the last message of the request."""
@@ -121,11 +108,35 @@ class PracticeModel:
         if isinstance(last, ToolResult):
             return self._words(_told(last))
         heard = _heard(last)
-        if heard.obeyed:
-            for matches, rule in self._rules:
-                if matches(heard.words):
-                    return rule(heard.words)
-        return self._words(_plain(heard, messages))
+        rule = self._rule(heard.words) if heard.obeyed else None
+        return rule or self._words(_plain(heard, messages))
+
+    def _rule(self, words: str) -> _Say | None:
+        """What a rule makes of these words; None when no rule knows them."""
+        if found := _FAIL.fullmatch(words):
+            return self._fail((found["code"] or ModelServerError.code).lower())
+        if found := _SLOW.fullmatch(words):
+            return self._slow(float(found["seconds"]))
+        if found := _REMIND.fullmatch(words):
+            seconds = int(found["count"]) * _UNITS[found["unit"].lower()]
+            arguments = {"in_seconds": seconds, "text": found["text"].strip()}
+            return self._call("schedule_wake", arguments)
+        return self._plain_rule(words.lower())
+
+    def _plain_rule(self, words: str) -> _Say | None:
+        match words:
+            case "help" | "/help":
+                return self._words(HELP)
+            case "stall":
+                return self._stall()
+            case "garbage":
+                return self._fail(ModelBadResponseError.code)
+            case "long":
+                return self._words(_long())
+            case _ if words == "/tool" or "use a tool" in words:
+                return self._call("get_self_state", {})
+            case _:
+                return None
 
     async def _words(self, text: str) -> _Say:
         for piece in _PIECES.findall(text):
@@ -138,9 +149,7 @@ class PracticeModel:
         while True:
             await self._clock.sleep(_HOUR)
 
-    async def _slow(self, words: str) -> _Say:
-        found = _SLOW.fullmatch(words)
-        left = float(found["seconds"]) if found else 0.0
+    async def _slow(self, left: float) -> _Say:
         yield TextDelta("I take my time:")
         while left > 0:
             await self._clock.sleep(min(_STEP, left))
@@ -148,9 +157,7 @@ class PracticeModel:
             yield TextDelta(" .")
         yield TextDelta(" done.")
 
-    async def _fail(self, words: str) -> _Say:
-        found = _FAIL.fullmatch(words)
-        code = ((found and found["code"]) or ModelServerError.code).lower()
+    async def _fail(self, code: str) -> _Say:
         if code not in _FAILURES:
             known = ", ".join(sorted(_FAILURES))
             async for part in self._words(f"I do not know the code {code}. I know: {known}."):
@@ -161,21 +168,10 @@ class PracticeModel:
             f"The practice model was asked to fail with {code}. Send another message to go on."
         )
 
-    def _remind(self, words: str) -> _Say:
-        found = _REMIND.fullmatch(words)
-        if found is None:
-            return self._words(HELP)
-        seconds = int(found["count"]) * _UNITS[found["unit"].lower()]
-        return self._call("schedule_wake", {"in_seconds": seconds, "text": found["text"].strip()})
-
-    async def _call(self, name: str, arguments: dict[str, object]) -> _Say:
+    async def _call(self, name: str, arguments: Mapping[str, object]) -> _Say:
         async for part in self._words(f"I call {name}."):
             yield part
         yield ToolCallPart(ToolCall(f"practice_{name}", name, json.dumps(arguments)))
-
-
-def _wants_tool(words: str) -> bool:
-    return words.lower() == "/tool" or "use a tool" in words.lower()
 
 
 def _heard(last: Message) -> _Heard:
