@@ -30,7 +30,7 @@ _SPEAKERS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One projected event: its cursor, its body with bounded text, its rendered line, its author."""
+    """One projected event: its cursor, its body with bounded text, its line, its author."""
 
     cursor: int
     body: Message | Tool
@@ -72,13 +72,18 @@ class Projecting:
     limits: ProjectionLimits
     _entries: list[Entry] = field(default_factory=list[Entry])
     _used: int = 0
+    _full: bool = False
 
     def add(self, cursor: int, at: datetime, author: Author, body: Message | Tool) -> bool:
-        """Take one more, older than all before; False when it does not fit: stop there."""
+        """Take one more, older than all before; False when it does not fit: stop there.
+
+        What is older than one that did not fit is not taken either: a hole would be called earlier.
+        """
         short = self._bounded(body)
         line = _rendered(at, author, short)
         cost = len(line) + 2
-        if self._used + cost > self.limits.budget - _MARKER_ROOM:
+        if self._full or self._used + cost > self.limits.budget - _MARKER_ROOM:
+            self._full = True
             return False
         self._used += cost
         self._entries.append(Entry(cursor, short, line, author))
