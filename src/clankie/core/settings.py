@@ -184,7 +184,8 @@ def _checked(path: str, default: object, value: object, bounds: Mapping[str, Any
         return value
     whole = isinstance(default, int)
     kind = "a whole number" if whole else "a number"
-    rule = f"{kind} from {bounds['low']:g} to {bounds['high']:g}"
+    # Fifteen digits: the usual six would say 1e+07 to somebody who has to type it.
+    rule = f"{kind} from {bounds['low']:.15g} to {bounds['high']:.15g}"
     if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
         raise InvalidFieldError(path, rule)
     if not bounds["low"] <= value <= bounds["high"]:

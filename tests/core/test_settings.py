@@ -1,0 +1,250 @@
+"""Numbers and choices an owner may change: whatever is asked, the tree stays within its bounds."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import Field, fields
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+
+from clankie.core.errors import InvalidFieldError
+from clankie.core.settings import DEFAULTS, Settings, merge, to_wire
+
+Option = tuple[str, Field[Any]]
+
+
+def options(settings: Settings = DEFAULTS) -> Iterator[Option]:
+    for group in fields(settings):
+        for one in fields(getattr(settings, group.name)):
+            yield group.name, one
+
+
+OPTIONS = list(options())
+NUMBERS = [one for one in OPTIONS if "low" in one[1].metadata]
+TEXTS = [one for one in OPTIONS if "limit" in one[1].metadata]
+GROUPS = sorted({group for group, _ in OPTIONS})
+NAMES = sorted({one.name for _, one in OPTIONS})
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.integers(0, 100_000)
+    | st.floats()
+    | st.floats(0, 100_000)
+    | st.text(st.characters(codec=None)),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=5,
+)
+PATCHES = st.dictionaries(
+    st.sampled_from(GROUPS) | st.text(),
+    JSON | st.dictionaries(st.sampled_from(NAMES) | st.text(), JSON, max_size=4),
+    max_size=4,
+)
+
+
+def draw_valid(option: Option) -> st.SearchStrategy[Any]:
+    bounds, default = option[1].metadata, option[1].default
+    if isinstance(default, str):
+        return st.text(max_size=min(bounds["limit"], 50))
+    if isinstance(default, int):
+        return st.integers(bounds["low"], bounds["high"])
+    return st.floats(bounds["low"], bounds["high"]) | st.integers(
+        math.ceil(bounds["low"]), math.floor(bounds["high"])
+    )
+
+
+@st.composite
+def valid_patches(draw: st.DrawFn) -> dict[str, dict[str, Any]]:
+    patch: dict[str, dict[str, Any]] = {}
+    for option in draw(st.lists(st.sampled_from(OPTIONS), max_size=5)):
+        value = draw(st.none() | draw_valid(option))
+        patch.setdefault(option[0], {})[option[1].name] = value
+    return patch
+
+
+def read(settings: Settings, option: Option) -> object:
+    return getattr(getattr(settings, option[0]), option[1].name)
+
+
+def assert_within_bounds(settings: Settings) -> None:
+    for option in OPTIONS:
+        value, bounds, default = read(settings, option), option[1].metadata, option[1].default
+        assert type(value) is type(default), option
+        if isinstance(value, str):
+            assert len(value) <= bounds["limit"]
+        else:
+            assert isinstance(value, int | float)
+            assert bounds["low"] <= value <= bounds["high"]
+            assert math.isfinite(value)
+
+
+def test_every_option_says_what_it_is_and_its_default_is_within_its_bounds() -> None:
+    # proves: BASE-1
+    assert_within_bounds(DEFAULTS)
+    assert all(one.metadata["doc"] for _, one in OPTIONS)
+    assert len(NUMBERS) + len(TEXTS) == len(OPTIONS)
+
+
+@given(PATCHES)
+@example({"persona": []})
+@example({"persona": "name"})
+@example({"wakes": {"attempts": 10**400}})
+def test_whatever_json_is_asked_the_answer_is_a_tree_within_bounds_or_a_named_field(
+    patch: dict[str, object],
+) -> None:
+    try:
+        settings = merge(DEFAULTS, patch)
+    except InvalidFieldError as refused:
+        error = refused
+    else:
+        assert_within_bounds(settings)
+        assert merge(settings, patch) == settings
+        return
+    group, _, name = error.path.partition(".")
+    assert group in patch or error.path in patch
+    assert not name or error.path in patch or name in {str(key) for key in keys(patch[group])}
+    assert error.facts == {"errors": [{"path": error.path, "rule": error.rule}]}
+
+
+def keys(value: object) -> list[object]:
+    return list(value) if isinstance(value, dict) else []
+
+
+@given(valid_patches(), valid_patches())
+def test_a_valid_patch_changes_what_it_names_and_nothing_else(
+    before: dict[str, dict[str, Any]], patch: dict[str, dict[str, Any]]
+) -> None:
+    # proves: BASE-1
+    old = merge(DEFAULTS, before)
+    new = merge(old, patch)
+    assert merge(new, patch) == new
+    for option in OPTIONS:
+        group, one = option
+        if one.name in patch.get(group, {}):
+            asked = patch[group][one.name]
+            assert read(new, option) == (one.default if asked is None else asked)
+        else:
+            assert read(new, option) == read(old, option)
+
+
+@given(valid_patches())
+def test_the_tree_as_json_brings_the_same_tree_back(patch: dict[str, dict[str, Any]]) -> None:
+    settings = merge(DEFAULTS, patch)
+    assert merge(DEFAULTS, to_wire(settings)) == settings
+    assert list(to_wire(settings)) == [one.name for one in fields(Settings)]
+
+
+@pytest.mark.parametrize("option", NUMBERS, ids=lambda one: f"{one[0]}.{one[1].name}")
+@pytest.mark.parametrize(
+    "value", [True, False, math.nan, math.inf, -math.inf, "5", [], {}, -1, 10**400, -(10**400)]
+)
+def test_what_is_no_number_within_the_bounds_is_refused_and_named(
+    option: Option, value: object
+) -> None:
+    group, one = option
+    with pytest.raises(InvalidFieldError) as refused:
+        merge(DEFAULTS, {group: {one.name: value}})
+    assert refused.value.path == f"{group}.{one.name}"
+
+
+@pytest.mark.parametrize("option", NUMBERS, ids=lambda one: f"{one[0]}.{one[1].name}")
+def test_both_bounds_are_allowed_and_nothing_beyond_them(option: Option) -> None:
+    group, one = option
+    low, high = one.metadata["low"], one.metadata["high"]
+    step = 1 if isinstance(one.default, int) else 0.001
+    for value in (low, high):
+        assert read(merge(DEFAULTS, {group: {one.name: value}}), option) == value
+    for value in (low - step, high + step):
+        with pytest.raises(InvalidFieldError):
+            merge(DEFAULTS, {group: {one.name: value}})
+
+
+@pytest.mark.parametrize("option", TEXTS, ids=lambda one: f"{one[0]}.{one[1].name}")
+def test_a_text_may_be_as_long_as_its_limit(option: Option) -> None:
+    group, one = option
+    limit = one.metadata["limit"]
+    assert read(merge(DEFAULTS, {group: {one.name: "x" * limit}}), option) == "x" * limit
+    for value in ("x" * (limit + 1), 5, True, ["x"]):
+        with pytest.raises(InvalidFieldError, match=f"text of at most {limit} characters"):
+            merge(DEFAULTS, {group: {one.name: value}})
+
+
+def test_a_whole_number_is_taken_where_a_fraction_may_stand_but_not_the_other_way_round() -> None:
+    taken = merge(DEFAULTS, {"watchdog": {"idle": 60}})
+    assert type(taken.watchdog.idle) is float
+    with pytest.raises(InvalidFieldError, match="a whole number from 1 to 20"):
+        merge(DEFAULTS, {"wakes": {"attempts": 3.0}})
+
+
+def test_null_brings_a_default_back_for_one_option_or_a_whole_group() -> None:
+    changed = merge(DEFAULTS, {"wakes": {"attempts": 9, "depth": 2}, "persona": {"name": "Ada"}})
+    one_back = merge(changed, {"wakes": {"attempts": None}})
+    assert (one_back.wakes.attempts, one_back.wakes.depth) == (3, 2)
+    assert merge(changed, {"wakes": None, "persona": None}) == DEFAULTS
+
+
+@pytest.mark.parametrize(
+    ("patch", "path", "rule"),
+    [
+        ({"wake": {}}, "wake", "one of lifecycle, models, "),
+        ({"persona": {"nmae": "x"}}, "persona.nmae", "one of instructions, name"),
+        ({"persona": []}, "persona", "an object or null"),
+        ({"persona": "x"}, "persona", "an object or null"),
+    ],
+)
+def test_an_unknown_name_is_refused_with_those_that_are_known(
+    patch: dict[str, object], path: str, rule: str
+) -> None:
+    with pytest.raises(InvalidFieldError) as refused:
+        merge(DEFAULTS, patch)
+    assert refused.value.path == path
+    assert refused.value.rule.startswith(rule)
+
+
+def test_a_rule_writes_large_bounds_out() -> None:
+    with pytest.raises(InvalidFieldError, match="a whole number from 8000 to 10000000"):
+        merge(DEFAULTS, {"models": {"context_chars": 0}})
+    with pytest.raises(InvalidFieldError, match="a number from 86400 to 315360000"):
+        merge(DEFAULTS, {"retention": {"receipts": 0}})
+    with pytest.raises(InvalidFieldError, match=r"a number from 0\.1 to 3600"):
+        merge(DEFAULTS, {"wakes": {"first_backoff": 0}})
+
+
+class Owner(RuleBasedStateMachine):
+    """An owner who changes settings for years; a refused change changes nothing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.settings = DEFAULTS
+        self.model = {(group, one.name): one.default for group, one in OPTIONS}
+
+    @rule(patch=valid_patches())
+    def change(self, patch: dict[str, dict[str, Any]]) -> None:
+        self.settings = merge(self.settings, patch)
+        for group, values in patch.items():
+            for name, value in values.items():
+                default = next(
+                    one.default for at, one in OPTIONS if (at, one.name) == (group, name)
+                )
+                self.model[group, name] = default if value is None else value
+
+    @rule(patch=valid_patches(), option=st.sampled_from(OPTIONS))
+    def change_with_one_mistake(self, patch: dict[str, dict[str, Any]], option: Option) -> None:
+        wrong = {**patch, option[0]: {**patch.get(option[0], {}), option[1].name: [1]}}
+        with pytest.raises(InvalidFieldError):
+            merge(self.settings, wrong)
+
+    @invariant()
+    def the_tree_is_what_was_asked(self) -> None:
+        found = {(group, one.name): read(self.settings, (group, one)) for group, one in OPTIONS}
+        assert found == self.model
+        assert_within_bounds(self.settings)
+
+
+def test_after_any_changes_the_tree_is_what_was_asked_and_within_bounds() -> None:
+    # proves: BASE-1
+    run_state_machine_as_test(Owner)
