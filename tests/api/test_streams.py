@@ -169,14 +169,14 @@ async def test_a_revoked_token_ends_its_streams(api: Api) -> None:
     secret = await api.token(Principal.DEVICE)
     found = api.hall.house.tokens.who(secret)
     assert found is not None
-    async with api.stream(f"{HERE}/events", token=secret) as theirs:
-        async with api.stream(f"{HERE}/events") as own:
-            assert len(api.app.door.streams) == 2
-            assert (await api.ask("DELETE", f"/v1/tokens/{found.id}")).status == 204
-            await theirs.end()
-            assert theirs.closed_well
-            await api.send("hello", "m-1")
-            assert (await own.event()).data["text"] == "hello"
+    path = f"{HERE}/events"
+    async with api.stream(path, token=secret) as theirs, api.stream(path) as own:
+        assert len(api.app.door.streams) == 2
+        assert (await api.ask("DELETE", f"/v1/tokens/{found.id}")).status == 204
+        await theirs.end()
+        assert theirs.closed_well
+        await api.send("hello", "m-1")
+        assert (await own.event()).data["text"] == "hello"
     answer = await api.get(f"{HERE}/events", token=secret)
     assert (answer.status, answer.code) == (401, "token_unknown")
 

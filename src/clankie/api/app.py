@@ -70,7 +70,7 @@ def _framework() -> FastAPI:
         telemetry={"tracing": False},
     )
     for resource in _RESOURCES:
-        app.include_router(resource.routes)
+        app.router.routes.extend(resource.routes.routes)
     # The gate turns every error into a problem; the framework's own layers would say it otherwise.
     app.middleware_stack = AsyncExitStackMiddleware(app.router)
     return app

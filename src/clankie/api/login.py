@@ -28,6 +28,7 @@ routes = router("login")
 
 _FORM = b"application/x-www-form-urlencoded"
 _GIVEN = 64
+_RULE = "the eight characters that were shown"
 
 
 class LoginBody(Body):
@@ -64,7 +65,10 @@ async def log_in(request: Request) -> Response:
 
 
 def _from_form(raw: bytes) -> str:
-    found = parse_qs(raw.decode("latin-1"), max_num_fields=8).get("code", [])
+    try:
+        found = parse_qs(raw.decode("latin-1"), max_num_fields=8).get("code", [])
+    except ValueError as error:
+        raise InvalidFieldError("code", _RULE) from error
     return _checked(found[0] if found else None)
 
 
@@ -76,7 +80,7 @@ def _from_json(raw: bytes, kind: bytes) -> str:
 
 def _checked(code: object) -> str:
     if not isinstance(code, str) or not 1 <= len(code) <= _GIVEN:
-        raise InvalidFieldError("code", "the eight characters that were shown")
+        raise InvalidFieldError("code", _RULE)
     return code
 
 

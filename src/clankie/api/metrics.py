@@ -31,7 +31,7 @@ class _Snapshot(Collector):
         yield _by_state("clankie_conversations", "Conversations.", status["conversations"])
         yield GaugeMetricFamily("clankie_turns_running", "Turns now.", len(status["running"]))
         yield GaugeMetricFamily(
-            "clankie_store_backlog", "Units that wait for the writer.", status["writer_backlog"]
+            "clankie_writer_backlog", "Units that wait for the writer.", status["writer_backlog"]
         )
         yield GaugeMetricFamily("clankie_streams_open", "Event streams.", self._streams)
         yield GaugeMetricFamily("clankie_stopping", "Going down.", int(status["stopping"]))
