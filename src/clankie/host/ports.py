@@ -250,7 +250,8 @@ class DeliveryStore(Protocol):
         """Take the conversation if need be, and keep its oldest input that is due; else None.
 
         None also when a run is open there. Steering inputs come before the others. The deliveries
-        `without` are passed over: their driver is not there now.
+        `without` are passed over: their driver is not there now. One that this node reserved and
+        did not start is returned again: the caller, one for each conversation, never heard of it.
         """
         ...
 

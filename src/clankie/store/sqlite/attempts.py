@@ -24,8 +24,8 @@ _MEMBERS: Final = f"""
 SELECT {_COLUMNS} FROM attempt WHERE joined = ? AND state IN ('reserved', 'running') ORDER BY id"""
 _OPEN: Final = f"""
 SELECT {_COLUMNS} FROM attempt WHERE state IN ('reserved', 'running') AND joined IS NULL"""
-_RUN: Final = """
-SELECT 1 FROM attempt
+_RUN: Final = f"""
+SELECT {_COLUMNS} FROM attempt
 WHERE conversation = ? AND state IN ('reserved', 'running') AND joined IS NULL"""
 _OF_INPUT: Final = """
 SELECT 1 FROM attempt WHERE delivery = ? AND state IN ('reserved', 'running')"""
@@ -87,9 +87,10 @@ def open_runs(tx: Transaction) -> Sequence[Try]:
     return [Try(*row) for row in tx.rows(_OPEN)]
 
 
-def running_in(tx: Transaction, conversation: str) -> bool:
-    """Whether a run is open in a conversation, reserved ones included."""
-    return tx.row(_RUN, (conversation,)) is not None
+def run_in(tx: Transaction, conversation: str) -> Try | None:
+    """The run that is open in a conversation, reserved ones included."""
+    row = tx.row(_RUN, (conversation,))
+    return None if row is None else Try(*row)
 
 
 def open_for(tx: Transaction, delivery: str) -> bool:

@@ -152,5 +152,5 @@ def _unchanged(head: Head, expected_revision: int | None) -> None:
 
 
 def _not_running(tx: Transaction, conversation: str) -> None:
-    if attempts.running_in(tx, conversation):
+    if attempts.run_in(tx, conversation) is not None:
         raise RunInProgressError(conversation)

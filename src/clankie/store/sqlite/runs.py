@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from clankie.core.receipt import Delivery
     from clankie.host.ports import Outcome
+    from clankie.store.sqlite.attempts import Try
     from clankie.store.sqlite.unit import Transaction
 
 _WAITING: Final = f"""
@@ -36,8 +37,11 @@ def reserve(
 ) -> Reservation | None:
     """See DeliveryStore.reserve."""
     head = heads.read(tx, conversation)
-    if head.waiting == head.held or attempts.running_in(tx, conversation):
+    if head.waiting == head.held:
         return None
+    open_run = attempts.run_in(tx, conversation)
+    if open_run is not None:
+        return _again(tx, open_run)
     waiting = (Input(*row) for row in tx.run(_NEXT, (conversation, tx.at)))
     one = next((one for one in waiting if one.id not in without), None)
     if one is None:
@@ -49,6 +53,14 @@ def reserve(
     attempt = attempts.add(tx, one.id, conversation, fence)
     tx.touched.append(conversation)
     return Reservation(receipts.of(tx.run, one), attempt.id, fence)
+
+
+def _again(tx: Transaction, open_run: Try) -> Reservation | None:
+    """This node's own reservation once more, if it was not started: its answer was lost."""
+    if open_run.state != ServiceState.RESERVED or open_run.node != tx.node:
+        return None
+    delivery = receipts.read(tx.run, open_run.delivery)
+    return Reservation(delivery, open_run.id, Fence(open_run.node, open_run.token))
 
 
 def start(tx: Transaction, reservation: Reservation) -> None:
