@@ -10,7 +10,7 @@ import asyncio
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from clankie.core.errors import ClankieError, FaultError
+from clankie.core.errors import ClankieError, FaultError, UncertainError
 from clankie.host import dispatch, journal, wakes
 from clankie.host.dispatch import Running, Step
 from clankie.host.outcome import Cut
@@ -18,7 +18,7 @@ from clankie.host.turn import Turn
 from clankie.host.waiting import Value, caught, event_within
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Coroutine
+    from collections.abc import AsyncGenerator, Callable, Coroutine
 
     from clankie.host.house import House
     from clankie.host.ports import Reservation
@@ -48,7 +48,7 @@ class Captain:
         self._wakes = asyncio.Event()
 
     @asynccontextmanager
-    async def at_work(self, house: House) -> AsyncIterator[Self]:
+    async def at_work(self, house: House) -> AsyncGenerator[Self, None]:
         """Run what waits and what comes. An exception in the body ends everything at once."""
         failure: BaseException | None = None
         async with self._tasks:
@@ -65,8 +65,8 @@ class Captain:
 
     async def _start(self, house: House) -> None:
         self._house = house
-        _ = self.spawn(self._kept("wakes", wakes.tend(house, self)))
-        _ = self.spawn(self._kept("retention", wakes.tend_retention(house, self)))
+        _ = self.spawn(self._kept("wakes", lambda: wakes.tend(house, self)))
+        _ = self.spawn(self._kept("retention", lambda: wakes.tend_retention(house, self)))
         for conversation in await house.store.conversations.list():
             if conversation.waiting:
                 self.nudge(conversation.id)
@@ -108,7 +108,7 @@ class Captain:
             return
         self._drains[conversation] = False
         self._quiet.clear()
-        _ = self.spawn(self._kept("conversation", self._drain(conversation)))
+        _ = self.spawn(self._kept("conversation", lambda: self._drain(conversation)))
 
     def wakes_changed(self) -> None:
         """A wake was set, removed or released."""
@@ -171,7 +171,11 @@ class Captain:
                     if not self._drains[conversation]:
                         return
                     elsewhere.clear()
-                elif await self._step(house, conversation, reservation) is Step.ELSEWHERE:
+                    continue
+                step = await self._step(house, conversation, reservation)
+                if step is Step.FENCED:
+                    return
+                if step is Step.ELSEWHERE:
                     elsewhere.add(reservation.delivery.id)
         finally:
             del self._drains[conversation]
@@ -182,7 +186,8 @@ class Captain:
         house = self._the_house()
         try:
             return await house.store.deliveries.reserve(conversation, without)
-        except FaultError as error:
+        except (FaultError, UncertainError) as error:
+            # What was reserved all the same is what the next call returns.
             journal.warn("store refuses", conversation=conversation, why=error.detail)
             await event_within(house.clock, self._stopping, STORE_PAUSE)
             self._drains[conversation] = True
@@ -193,15 +198,17 @@ class Captain:
         if reservation.delivery.id in self._cut_first:
             self._cut_first.discard(reservation.delivery.id)
             running.cancel(Cut.OWNER)
+        if self._stopping.is_set():
+            running.cancel(Cut.STOPPED)
         self._running[conversation] = running
         try:
             return await dispatch.run(house, running)
         finally:
             del self._running[conversation]
 
-    async def _kept(self, what: str, work: Coroutine[object, object, None]) -> None:
+    async def _kept(self, what: str, work: Callable[[], Coroutine[object, object, None]]) -> None:
         try:
-            await work
+            await work()
         except ClankieError as error:
             journal.warn(f"{what} ended", why=error.detail, code=error.code)
         except Exception as error:  # noqa: BLE001 - a defect in one conversation must not end the others

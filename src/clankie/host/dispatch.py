@@ -17,11 +17,16 @@ from clankie.core import driver
 from clankie.core.admission import Origin
 from clankie.core.delivery import ServiceState
 from clankie.core.driver import Addressed, Refuse, ToSeat, ToService, Wait
-from clankie.core.errors import ClankieError, RefusedError
+from clankie.core.errors import (
+    CommitUnknownError,
+    RefusedError,
+    StorageUnavailableError,
+)
 from clankie.core.wake import STALLED
 from clankie.core.watchdog import Phase, deadline, stalled
 from clankie.host import journal
 from clankie.host.outcome import Cut, ended, given_back, persisted, refused
+from clankie.host.persist import stored
 from clankie.host.ports import FencedError, LaneResult, Outcome, TurnRequest
 from clankie.host.waiting import Value, event_within, finished_within, to_the_end
 
@@ -38,6 +43,7 @@ class Step(Enum):
 
     DONE = auto()
     ELSEWHERE = auto()  # its driver is not the service lane; it waits
+    FENCED = auto()  # another node has the conversation now
 
 
 @dataclass(slots=True)
@@ -61,29 +67,64 @@ async def run(house: House, running: Running) -> Step:
     """Take one reservation to its end."""
     turn = running.turn
     try:
-        destination = await _destination(house, turn)
-        match destination:
-            case ToService():
-                return await _on_service(house, running)
-            case Wait(reason=reason):
-                await given_back(house, turn.reservation, reason)
-                return Step.ELSEWHERE
-            case ToSeat():
-                await given_back(house, turn.reservation, "for_the_seat")
-                return Step.ELSEWHERE
-            case Refuse(code=code):
-                await refused(house, turn, code, "No driver may run this as things stand.")
-                return Step.DONE
-            case _:
-                assert_never(destination)
+        return await _taken(house, running)
     except FencedError:
         delivery = turn.delivery
         journal.warn("turn fenced", conversation=delivery.conversation, delivery=delivery.id)
-        return Step.DONE
+        return Step.FENCED
     finally:
         # Only now, so that the answer's event stands on screens before its draft goes.
         turn.close()
         house.feed.draft_end(turn.delivery.conversation, turn.reservation.attempt)
+
+
+async def _taken(house: House, running: Running) -> Step:
+    try:
+        return await _sent(house, running, await _destination(house, running.turn))
+    except FencedError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever it is, the input must not be left lying
+        await _broken(house, running.turn, error)
+        return Step.DONE
+
+
+async def _sent(house: House, running: Running, destination: driver.Destination) -> Step:
+    turn = running.turn
+    match destination:
+        case ToService():
+            await _on_service(house, running)
+            return Step.DONE
+        case Wait(reason=reason):
+            await given_back(house, turn.reservation, reason)
+            return Step.ELSEWHERE
+        case ToSeat():
+            await given_back(house, turn.reservation, "for_the_seat")
+            return Step.ELSEWHERE
+        case Refuse(code=code):
+            await refused(house, turn, code, _why_refused(house, code))
+            return Step.DONE
+        case _:
+            assert_never(destination)
+
+
+async def _broken(house: House, turn: Turn, error: Exception) -> None:
+    """A defect on the way. Of the two writes the one that fits what is on disk takes effect."""
+    journal.defect("turn broken", error, delivery=turn.delivery.id)
+    turn.close()
+    house.lane.evict(turn.delivery.conversation)
+    outcome = ended(house, turn, error, None)
+    await refused(house, turn, outcome.code or "", outcome.detail or "")
+    await persisted(house, turn.reservation, outcome)
+
+
+def _why_refused(house: House, code: str) -> str:
+    if code == STALLED:
+        minutes = house.settings.watchdog.check / 60
+        return (
+            f"A check gave no answer for {minutes:g} minutes (phase {Phase.CHECKS}). "
+            "Nothing was sent to a model."
+        )
+    return "No driver may run this as things stand."
 
 
 async def _destination(house: House, turn: Turn) -> driver.Destination:
@@ -98,38 +139,34 @@ async def _destination(house: House, turn: Turn) -> driver.Destination:
 
 
 async def _checked(house: House, turn: Turn) -> Refuse | None:
-    async with asyncio.TaskGroup() as tasks:
-        check = tasks.create_task(_refusal(house, turn))
+    # Beside everything else: a check that does not even heed its cancelling holds nobody up.
+    check = house.captain.spawn(house.rooms.check(turn.delivery))
+    try:
         if not await finished_within(house.clock, check, house.settings.watchdog.check):
-            check.cancel()
             journal.warn("check stalled", delivery=turn.delivery.id, phase=Phase.CHECKS)
             return Refuse(STALLED)
-    code = check.result()
-    return None if code is None else Refuse(code)
-
-
-async def _refusal(house: House, turn: Turn) -> str | None:
-    try:
-        await house.rooms.check(turn.delivery)
-    except RefusedError as error:
-        return error.code
+    finally:
+        check.cancel()
+    result = check.result()
+    if isinstance(result, RefusedError):
+        return Refuse(result.code)
+    if isinstance(result, Exception):
+        raise result
     return None
 
 
-async def _on_service(house: House, running: Running) -> Step:
+async def _on_service(house: House, running: Running) -> None:
     turn = running.turn
     turn.enter(Phase.PREPARATION)
     if running.cut is not None:
         await _never_started(house, running.cut, turn)
-        return Step.DONE
+        return
     try:
-        await to_the_end(house.store.deliveries.start(turn.reservation))
-    except FencedError:
-        raise
-    except ClankieError as error:
-        # Not on disk, or nobody can tell: in either case the model was not asked.
+        await _started(house, turn)
+    except StorageUnavailableError as error:
+        # It is not on disk, so the model must not be asked.
         await refused(house, turn, error.code, error.detail)
-        return Step.DONE
+        return
     turn.enter(Phase.EXECUTION)
     here = {"conversation": turn.delivery.conversation, "delivery": turn.delivery.id}
     journal.note("turn started", **here)
@@ -139,7 +176,16 @@ async def _on_service(house: House, running: Running) -> Step:
         house.lane.evict(turn.delivery.conversation)
     await persisted(house, turn.reservation, outcome)
     journal.note("turn ended", state=outcome.state, code=outcome.code, **here)
-    return Step.DONE
+
+
+async def _started(house: House, turn: Turn) -> None:
+    """Commit the start. Raises StorageUnavailableError: it is not on disk."""
+    deliveries = house.store.deliveries
+    try:
+        await to_the_end(deliveries.start(turn.reservation))
+    except CommitUnknownError:
+        # Only the same start again can tell whether it is on disk.
+        await stored(house.clock, turn.delivery.id, lambda: deliveries.start(turn.reservation))
 
 
 async def _never_started(house: House, cut: Cut, turn: Turn) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from clankie.core.admission import Origin
 from clankie.core.delivery import ServiceState
+from clankie.core.errors import ClankieError
 from clankie.core.wake import STALLED, STOPPED, Failure, after_failure
 from clankie.host import journal
 from clankie.host.persist import stored
@@ -15,7 +16,6 @@ from clankie.host.turn import TurnOverError
 from clankie.host.waiting import Value
 
 if TYPE_CHECKING:
-    from clankie.core.conversation import Usage
     from clankie.core.wake import Again, Hold
     from clankie.host.house import House
     from clankie.host.ports import Reservation
@@ -37,18 +37,21 @@ def ended(
     if isinstance(result, Value):
         return _answered(house, turn, result.value)
     if isinstance(result, LaneError):
-        return failed(house, turn, result.code, result.detail, result.usage)
+        return failed(house, turn, result)
+    if isinstance(result, ClankieError):
+        # The store did not serve it; what the lane had written so far is in its drafts.
+        return failed(house, turn, LaneError(result.code, result.detail))
     if result is not None and not isinstance(result, TurnOverError):
         journal.defect("lane failed", result, delivery=turn.delivery.id)
         detail = f"The service lane failed in a way it should not ({type(result).__name__})."
-        return failed(house, turn, "internal_error", detail)
+        return failed(house, turn, LaneError("internal_error", detail))
     return _cut_off(house, turn, cut)
 
 
 def _answered(house: House, turn: Turn, answer: LaneResult) -> Outcome:
     if not answer.text.strip() and turn.delivery.origin is Origin.OWNER:
         detail = "The model ended its turn without a word. Send the message again."
-        return failed(house, turn, "answer_empty", detail, answer.usage)
+        return failed(house, turn, LaneError("answer_empty", detail, usage=answer.usage))
     return Outcome(state=ServiceState.COMPLETED, text=answer.text, usage=answer.usage)
 
 
@@ -73,32 +76,23 @@ def _cut_off(house: House, turn: Turn, cut: Cut | None) -> Outcome:
                 run=turn.reservation.attempt,
                 phase=turn.marks.phase,
             )
-            return _with_wake(house, turn, ServiceState.STALLED, cut, detail)
+            return failed(house, turn, LaneError(cut, detail), ServiceState.STALLED)
         case Cut.STOPPED | None:
             detail = "The service was stopped while it ran."
-            return failed(house, turn, Cut.STOPPED, detail)
+            return failed(house, turn, LaneError(Cut.STOPPED, detail))
 
 
-def failed(house: House, turn: Turn, code: str, detail: str, usage: Usage | None = None) -> Outcome:
-    """A known failure. A wake may be tried again or held."""
-    return _with_wake(house, turn, ServiceState.FAILED, code, detail, usage)
-
-
-def _with_wake(
-    house: House,
-    turn: Turn,
-    state: ServiceState,
-    code: str,
-    detail: str,
-    usage: Usage | None = None,
+def failed(
+    house: House, turn: Turn, error: LaneError, state: ServiceState = ServiceState.FAILED
 ) -> Outcome:
+    """A known failure. A wake may be tried again or held."""
     return Outcome(
         state=state,
-        text=turn.partial,
-        code=code,
-        detail=detail,
-        usage=usage,
-        wake=_next(house, turn, code),
+        text=error.partial or turn.partial,
+        code=error.code,
+        detail=error.detail,
+        usage=error.usage,
+        wake=_next(house, turn, error.code),
     )
 
 
@@ -132,7 +126,7 @@ async def given_back(house: House, reservation: Reservation, why: str) -> None:
 async def refused(house: House, turn: Turn, code: str, detail: str) -> None:
     """Preparation did not succeed: the input fails, and no model was asked."""
     state = ServiceState.STALLED if code == STALLED else ServiceState.FAILED
-    outcome = _with_wake(house, turn, state, code, detail)
+    outcome = failed(house, turn, LaneError(code, detail), state)
     deliveries = house.store.deliveries
     await stored(
         house.clock, turn.delivery.id, lambda: deliveries.refuse(turn.reservation, outcome)

@@ -19,7 +19,7 @@ from clankie.host.persist import stored
 from clankie.host.ports import LaneError, ToolReport
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncGenerator, Sequence
     from datetime import datetime
 
     from clankie.core.projection import Projection
@@ -99,7 +99,7 @@ class Turn:
         return projection
 
     @asynccontextmanager
-    async def tool(self, call: Call) -> AsyncIterator[ToolReport]:
+    async def tool(self, call: Call) -> AsyncGenerator[ToolReport, None]:
         """Wrap the run of one tool.
 
         Cut off from outside, an effect's outcome is not known: its record stays open and the end of
