@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 import click
 
@@ -12,6 +12,7 @@ from clankie import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from io import TextIOWrapper
 
 SECTIONS: Final = (
     (
@@ -87,7 +88,7 @@ def run(arguments: Sequence[str]) -> int:
     """Run a command; the exit code."""
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a letter gets a question mark, not a traceback.
-        stream.reconfigure(errors="replace")  # type: ignore[union-attr] # real streams have it
+        cast("TextIOWrapper", stream).reconfigure(errors="replace")
     try:
         clankie.main(args=list(arguments), prog_name="clankie", standalone_mode=True)
     except SystemExit as end:

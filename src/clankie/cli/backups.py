@@ -28,9 +28,10 @@ def backup(frame: Frame, path: Path | None) -> None:
     PATH is the file to make; without it the file goes into the state directory.
     """
     body: Json = {} if path is None else {"path": str(path.absolute())}
+    client = frame.client
     frame.progress("Writing the backup ...")
     call = Call(method="POST", path="/v1/backups", body=body, timeout=BACKUP_TIMEOUT)
-    answer = frame.client.call(call)
+    answer = client.call(call)
     frame.done(answer, f"Everything is in {answer.get('path', path)}. Credentials are not in it.")
 
 

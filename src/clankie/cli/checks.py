@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from clankie.cli import places
+from clankie.cli.client import items
 from clankie.cli.failures import CommandError, ServiceDownError
 from clankie.cli.wire import Call, Json, exchange, find
 
@@ -63,7 +64,7 @@ def service() -> Iterator[Finding]:
         yield Finding(name="service", level="fail", sentence=error.detail, fix=fix)
         return
     yield Finding(name="service", level="ok", sentence=f"It answers at {places.socket_path()}.")
-    for one in answer.get("findings") or []:
+    for one in items(answer, "findings"):
         yield Finding(
             **{name: str(one.get(name, "")) for name in ("name", "level", "sentence", "fix")}
         )

@@ -18,7 +18,7 @@ from clankie.cli.failures import CommandError, ServiceDownError
 from clankie.cli.wire import Call, exchange, find
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
     from types import FrameType
 
 READY_WITHIN: Final = 60.0
@@ -27,6 +27,7 @@ STOP_WITHIN: Final = 30.0
 LOG_FILE: Final = "service.log"
 LOG_LIMIT: Final = 5 * 1024 * 1024
 TAIL: Final = 4_000
+Started = tuple[subprocess.Popen[bytes], dict[str, object]]
 
 
 def answering(url: str | None) -> bool:
@@ -48,7 +49,7 @@ def ready_line() -> dict[str, object]:
 
 
 @contextmanager
-def started(*, quiet: bool) -> Iterator[tuple[subprocess.Popen[bytes], dict[str, object]]]:
+def started(*, quiet: bool) -> Generator[Started, None, None]:
     """Start a service and wait until it is ready; it is stopped in the end, whatever happens.
 
     `quiet`: its log goes to a file, because the terminal belongs to the chat.
@@ -77,7 +78,7 @@ def started(*, quiet: bool) -> Iterator[tuple[subprocess.Popen[bytes], dict[str,
 
 
 @contextmanager
-def _log(*, quiet: bool) -> Iterator[IO[bytes] | None]:
+def _log(*, quiet: bool) -> Generator[IO[bytes] | None, None, None]:
     if not quiet:
         yield None
         return
@@ -127,7 +128,7 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 
 
 @contextmanager
-def _ended_by_signals() -> Iterator[None]:
+def _ended_by_signals() -> Generator[None, None, None]:
     """SIGTERM and a closing terminal end this program in an orderly way, its child included."""
 
     def end(number: int, frame: FrameType | None) -> None:

@@ -114,11 +114,6 @@ class Client:
         """DELETE a path."""
         return self.call(Call(method="DELETE", path=path))
 
-    def raw(self, path: str, *, accept: str = "application/json", **query: object) -> bytes:
-        """GET a path as it comes."""
-        call = Call(method="GET", path=path, query=query, accept=accept)
-        return self._transport(self.address, call)
-
     def admit(self, send: Send, *, tries: int = len(WAITS) + 1) -> Json:
         """Have a message stored: ``{delivery, revision, cursor}``. Lost answers are asked again.
 

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from clankie.cli import reads
 from clankie.cli.client import items, new_delivery_id, segment
 from clankie.cli.frame import Frame, framed
+from clankie.cli.wire import part
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from clankie.cli.wire import Json
 
+EXPORT_PAGE = 500
 SHOWN = 40
 """Events that `show` prints when nobody says how many."""
 
@@ -125,14 +128,13 @@ def _story(frame: Frame, found: Json, events: list[Json]) -> RenderableType:
     from clankie.cli.chat.story import Story  # noqa: PLC0415 - only for people
     from clankie.cli.look import pairs, state_text  # noqa: PLC0415 - only for people
 
-    driver: dict[str, Any] = found.get("driver") or {}
     facts = pairs(
         [
             ("name", str(found["name"])),
             ("id", str(found["id"])),
             ("kind", str(found["kind"])),
             ("state", state_text(str(found["state"]))),
-            ("driver", str(driver.get("kind", ""))),
+            ("driver", str(part(found, "driver").get("kind", ""))),
             ("revision", str(found["revision"])),
             ("events", str(found["cursor"])),
             *([("directory", str(found["directory"]))] if found.get("directory") else []),
@@ -178,7 +180,7 @@ def _log(page: Json) -> RenderableType:
         made.add_row(
             str(one["cursor"]),
             local_time(one.get("at"), date=True),
-            safe((one.get("author") or {}).get("principal", ""), "quiet"),
+            safe(part(one, "author").get("principal", ""), "quiet"),
             safe(what),
             safe(text, limit=200),
         )
@@ -189,7 +191,12 @@ def _log(page: Json) -> RenderableType:
 @click.argument("conversation")
 @framed
 def export(frame: Frame, conversation: str) -> None:
-    """Write the whole log of CONVERSATION as JSON Lines."""
+    """Write the whole log of CONVERSATION as JSON Lines, one event a line."""
     found = reads.conversation(frame.client, conversation)
-    data = frame.client.raw(_path(found, "export"), accept="application/jsonl")
-    sys.stdout.buffer.write(data)
+    after, more = int(found.get("oldest") or 1) - 1, True
+    while more:
+        page = frame.client.get(_path(found, "events"), after=after, limit=EXPORT_PAGE)
+        for event in items(page, "events"):
+            sys.stdout.write(json.dumps(event, ensure_ascii=False) + "\n")
+            after = int(event["cursor"])
+        more = bool(page.get("has_more"))

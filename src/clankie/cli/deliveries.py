@@ -12,7 +12,7 @@ from clankie.cli import reads
 from clankie.cli.client import Send, items, new_delivery_id, segment
 from clankie.cli.failures import CommandError
 from clankie.cli.frame import Frame, framed
-from clankie.cli.wire import Call
+from clankie.cli.wire import Call, part
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -114,7 +114,7 @@ def _facts(found: Json) -> list[tuple[str, str]]:
         rows.append(("ended", local_time(found["settled_at"], date=True)))
     told = [name for name in ("code", "detail", "held", "retry_of") if found.get(name)]
     rows += [(name.replace("_", " "), str(found[name])) for name in told]
-    for attempt in found.get("attempts") or []:
+    for attempt in items(found, "attempts"):
         tools = [f"{tool['name']} ({tool['state']})" for tool in tools_of(attempt)]
         what = f"{attempt['state']}, {attempt['destination']['kind']}"
         rows.append(
@@ -128,13 +128,12 @@ def _facts(found: Json) -> list[tuple[str, str]]:
 
 def tools_of(attempt: Json) -> list[Json]:
     """The tool calls that an attempt started."""
-    evidence = attempt.get("evidence")
-    return items(evidence, "tools") if isinstance(evidence, dict) else []
+    return items(part(attempt, "evidence"), "tools")
 
 
 def tool_names(delivery: Json) -> list[str]:
     """Tools that any attempt at this delivery had started."""
-    return [str(t["name"]) for attempt in delivery.get("attempts") or [] for t in tools_of(attempt)]
+    return [str(t["name"]) for attempt in items(delivery, "attempts") for t in tools_of(attempt)]
 
 
 @deliveries.command()

@@ -78,8 +78,9 @@ class Frame:
             return
         from clankie.cli.look import marked, safe  # noqa: PLC0415 - rich is not paid for by --json
 
-        self.err.print(marked("✗", error.detail, "bad"))
-        self.err.print(safe(f"  {error.code}", "quiet"))
+        self.err.print(
+            marked("✗", error.detail, "bad").append("  ").append(safe(error.code, "quiet"))
+        )
 
 
 def framed(function: Callable[Concatenate[Frame, P], None]) -> Callable[..., None]:

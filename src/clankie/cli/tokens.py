@@ -10,7 +10,7 @@ from clankie.cli import places
 from clankie.cli.client import items, segment
 from clankie.cli.failures import CommandError
 from clankie.cli.frame import Frame, framed
-from clankie.cli.wire import NEVER_RAN
+from clankie.cli.wire import NEVER_RAN, part
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -92,8 +92,7 @@ def _table(found: list[Json]) -> RenderableType:
 
 
 def _principal(one: Json) -> str:
-    principal = one.get("principal")
-    return str(principal.get("principal")) if isinstance(principal, dict) else str(principal)
+    return str(part(one, "principal").get("principal", one.get("principal")))
 
 
 @token.command()

@@ -184,6 +184,12 @@ def _ask(connection: http.client.HTTPConnection, address: Address, call: Call) -
     return data
 
 
+def part(answer: Json, name: str) -> Json:
+    """The object under `name`; an empty one when there is none."""
+    found: object = answer.get(name)
+    return cast("Json", found) if isinstance(found, dict) else {}
+
+
 def problem_of(status: int, data: bytes) -> ProblemError:
     """The typed error of an answer that is not 2xx."""
     try:

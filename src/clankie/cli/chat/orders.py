@@ -9,7 +9,7 @@ from clankie.cli.chat.marks import BLANK, BODY, Line, said
 from clankie.cli.chat.remote import words
 from clankie.cli.clean import line, plain
 from clankie.cli.client import items, new_delivery_id, segment
-from clankie.cli.deliveries import tool_names
+from clankie.cli.deliveries import tool_names, tools_of
 from clankie.cli.failures import CommandError
 from clankie.cli.look import word
 
@@ -159,11 +159,11 @@ async def _look(desk: Desk, rest: str) -> list[Line]:
             BODY,
         ),
     ]
-    lines += [said("quiet", part, BODY + 2) for part in plain(text).split("\n")]
+    lines += [said("quiet", row, BODY + 2) for row in plain(text).split("\n")]
     if receipt.get("detail"):
         lines.append(said("", line(str(receipt["detail"])), BODY))
-    for attempt in receipt.get("attempts") or []:
-        tools = ", ".join(f"{t['name']} {t['state']}" for t in _tools(attempt)) or "no tool"
+    for attempt in items(receipt, "attempts"):
+        tools = ", ".join(f"{t['name']} {t['state']}" for t in tools_of(attempt)) or "no tool"
         told = f"attempt {attempt['n']}: {attempt['state']}, {tools}"
         lines.append(said("quiet", line(told), BODY))
     return lines
@@ -202,11 +202,6 @@ async def _receipt(desk: Desk, delivery: str) -> Json:
     answer = await desk.remote.get(f"/v1/deliveries/{segment(delivery)}")
     found: Json = answer.get("delivery", answer)
     return found
-
-
-def _tools(attempt: Json) -> list[Json]:
-    evidence = attempt.get("evidence")
-    return items(evidence, "tools") if isinstance(evidence, dict) else []
 
 
 def _numbered(desk: Desk, given: str, usage: str) -> str:

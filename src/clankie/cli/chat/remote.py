@@ -16,7 +16,7 @@ from clankie.cli.failures import ConnectionLostError, ProblemError, ServiceDownE
 from clankie.cli.wire import NOT_RUNNING, Address, Call, Json, problem_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 
 SILENCE: Final = 45.0
 """Seconds without a byte after which a stream counts as dead; the service speaks every 15 s."""
@@ -65,7 +65,7 @@ class Remote:
             raise ConnectionLostError(f"The connection broke ({type(error).__name__}).") from error
         if answer.status_code >= httpx2.codes.BAD_REQUEST:
             raise problem_of(answer.status_code, answer.content)
-        found = json.loads(answer.content) if answer.content else {}
+        found: object = json.loads(answer.content) if answer.content else {}
         return cast("Json", found) if isinstance(found, dict) else {"items": found}
 
     async def get(self, path: str, **query: object) -> Json:
@@ -154,7 +154,7 @@ async def words(remote: Remote, receipt: Json) -> str:
 
 
 @asynccontextmanager
-async def connected(address: Address) -> AsyncIterator[Remote]:
+async def connected(address: Address) -> AsyncGenerator[Remote, None]:
     """A Remote whose connections close in the end."""
     uds = address.socket_path
     transport = (

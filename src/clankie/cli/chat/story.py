@@ -11,16 +11,16 @@ Rule 4: a message that waits while another is answered is told when its own turn
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from clankie.cli.chat.marks import BLANK, BODY, Line, Markdown, said
 from clankie.cli.clean import line, plain
 from clankie.cli.look import local_time
+from clankie.cli.wire import Json, part
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Json = dict[str, Any]
 REMEMBERED: Final = 500
 """How many messages keep their first words, to say what an answer answers."""
 EXCERPT: Final = 48
@@ -137,7 +137,7 @@ class Story:
         if delivery and delivery != self._last and delivery in self._words:
             about = f"  ↳ {self._words[delivery]}"
         self._last = delivery
-        author = (wire.get("author") or {}).get("principal")
+        author = part(wire, "author").get("principal")
         speaker = (
             self.name
             if author in {None, "captain", "system"}
@@ -168,7 +168,7 @@ class Story:
         if phase not in ENDS:
             return []
         self.ended.add(delivery)
-        usage = wire.get("usage") or {}
+        usage = part(wire, "usage")
         self.tokens += int(usage.get("input_tokens") or 0) + int(usage.get("output_tokens") or 0)
         told = self._due(delivery)
         if phase != "completed":
@@ -325,12 +325,12 @@ def _beyond(draft: Draft, text: str) -> str:
 
 
 def _styled(markdown: Markdown, text: str) -> list[Line]:
-    made = (markdown.line(part) for part in plain(text).rstrip("\n").split("\n"))
+    made = (markdown.line(row) for row in plain(text).rstrip("\n").split("\n"))
     return [one for one in made if one is not None]
 
 
 def _speaker(wire: Json) -> str:
-    author = wire.get("author") or {}
+    author = part(wire, "author")
     principal, name = (
         str(author.get("principal") or "unknown"),
         line(str(author.get("id") or ""), 64),
@@ -349,7 +349,7 @@ def _head(speaker: str, wire: Json, style: str, about: str = "") -> Line:
 
 
 def _quoted(text: str) -> list[Line]:
-    return [said("", part.expandtabs(4), BODY) for part in plain(text).strip("\n").split("\n")]
+    return [said("", row.expandtabs(4), BODY) for row in plain(text).strip("\n").split("\n")]
 
 
 def _notice(wire: Json) -> list[Line]:
