@@ -55,7 +55,7 @@ def wake(**changed: Any) -> Wake:
 
 
 def test_the_bounds_of_wakes_are_those_of_the_requirement() -> None:
-    # proves: FENCE-12, SERV-8
+    # proves: FENCE-12
     backoff = (LIMITS.first_backoff, LIMITS.attempts)
     bounds = (LIMITS.waiting, LIMITS.soonest, LIMITS.depth)
     assert (backoff, bounds) == ((5.0, 3), (20, 30.0, 10))
@@ -132,7 +132,6 @@ def test_within_the_bounds_of_the_settings_the_wait_doubles_and_then_ends(
 
 @pytest.mark.parametrize(("seconds", "allowed"), [(29.9, False), (30.0, True), (30.1, True)])
 def test_a_wake_is_never_due_sooner_than_30_s(seconds: float, allowed: bool) -> None:
-    # proves: SERV-8
     soon = wake(due_at=NOON + timedelta(seconds=seconds))
     if allowed:
         check_new(soon, 0, LIMITS)
@@ -144,7 +143,6 @@ def test_a_wake_is_never_due_sooner_than_30_s(seconds: float, allowed: bool) -> 
 
 @pytest.mark.parametrize(("waiting", "allowed"), [(0, True), (19, True), (20, False), (21, False)])
 def test_a_conversation_has_at_most_20_waiting_wakes(waiting: int, allowed: bool) -> None:
-    # proves: SERV-8
     if allowed:
         check_new(wake(), waiting, LIMITS)
         return
@@ -154,7 +152,6 @@ def test_a_conversation_has_at_most_20_waiting_wakes(waiting: int, allowed: bool
 
 @pytest.mark.parametrize(("depth", "allowed"), [(1, True), (10, True), (11, False)])
 def test_at_most_10_wakes_set_one_another_without_the_owner(depth: int, allowed: bool) -> None:
-    # proves: SERV-8
     if allowed:
         check_new(wake(depth=depth), 0, LIMITS)
         return
