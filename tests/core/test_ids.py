@@ -66,7 +66,9 @@ def test_a_stored_id_is_the_operators_own_or_says_whose_it_is(
         ids.delivery_id(stored)
 
 
-@pytest.mark.parametrize("given_id", [*set(HOSTILE) - {"a/b"}, "/a", "a/", "a/b/c", "A/b", "-a/b"])
+@pytest.mark.parametrize(
+    "given_id", [*(one for one in HOSTILE if one != "a/b"), "/a", "a/", "a/b/c", "A/b", "-a/b"]
+)
 def test_any_other_stored_id_is_refused(given_id: str) -> None:
     # proves: SEC-11
     with pytest.raises(InvalidFieldError):
