@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING
 
 from clankie.core import ids
 from clankie.core.conversation import Kind
-from clankie.core.errors import InvalidFieldError, ShuttingDownError
+from clankie.core.errors import InvalidFieldError, ShuttingDownError, UncertainError
 from clankie.host.ports import NewConversation
+from clankie.host.waiting import to_the_end
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
     from clankie.core.conversation import Author, Conversation
     from clankie.host.house import House
 
@@ -63,9 +66,8 @@ async def reset(
         RunInProgressError, RevisionConflictError, ConversationReadOnlyError.
     """
     _awake(house)
-    after = await house.store.conversations.reset(conversation, expected_revision, by)
-    house.lane.evict(conversation)
-    return after
+    work = house.store.conversations.reset(conversation, expected_revision, by)
+    return await to_the_end(_evicting(house, conversation, work))
 
 
 async def close(house: House, conversation: str, by: Author) -> Conversation:
@@ -76,7 +78,19 @@ async def close(house: House, conversation: str, by: Author) -> Conversation:
         RunInProgressError: wait or cancel first.
     """
     _awake(house)
-    after = await house.store.conversations.close(conversation, by)
+    work = house.store.conversations.close(conversation, by)
+    return await to_the_end(_evicting(house, conversation, work))
+
+
+async def _evicting(
+    house: House, conversation: str, work: Coroutine[object, object, Conversation]
+) -> Conversation:
+    """Do it, then forget the lane's session, also when nobody can tell whether it was done."""
+    try:
+        after = await work
+    except UncertainError:
+        house.lane.evict(conversation)
+        raise
     house.lane.evict(conversation)
     return after
 

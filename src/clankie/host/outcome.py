@@ -115,6 +115,7 @@ async def persisted(house: House, reservation: Reservation, outcome: Outcome) ->
     await stored(
         house.clock, reservation.delivery.id, lambda: deliveries.settle(reservation, outcome)
     )
+    _tell(house, outcome)
 
 
 async def given_back(house: House, reservation: Reservation, why: str) -> None:
@@ -131,3 +132,10 @@ async def refused(house: House, turn: Turn, code: str, detail: str) -> None:
     await stored(
         house.clock, turn.delivery.id, lambda: deliveries.refuse(turn.reservation, outcome)
     )
+    _tell(house, outcome)
+
+
+def _tell(house: House, outcome: Outcome) -> None:
+    """A wake that is tried again has a new time to be waited for."""
+    if outcome.wake is not None:
+        house.captain.wakes_changed()

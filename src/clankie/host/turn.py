@@ -11,7 +11,7 @@ import hashlib
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
-from clankie.core.errors import ClankieError
+from clankie.core.errors import ClankieError, UncertainError
 from clankie.core.wake import Wake
 from clankie.core.watchdog import Marks, Phase
 from clankie.host import selfstate
@@ -145,15 +145,18 @@ class Turn:
             raise TurnOverError
 
     async def _begin_tool(self, call: Call) -> None:
+        before = self.tool_started, self.effect_started
+        # Said beforehand: cut off while it is written, the call may stand on disk as started.
+        self.tool_started, self.effect_started = True, self.effect_started or call.effect
         try:
             await self._house.store.deliveries.tool_started(self.reservation, call)
         except ClankieError as error:
             # It did not run and will not: without its record nobody could tell later.
+            if not isinstance(error, UncertainError):
+                self.tool_started, self.effect_started = before
             detail = f"The tool {call.name} was not run: {error.detail}"
             raise LaneError(error.code, detail, partial=self.partial) from error
         self._alive()
-        self.tool_started = True
-        self.effect_started |= call.effect
         self.marks = self.marks.tool_started(call.call_id, self._house.clock.monotonic())
 
     def _tool_over(self, call: Call) -> None:
