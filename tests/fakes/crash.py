@@ -1,4 +1,4 @@
-"""The port CrashPoint for tests: nothing happens, or the process is said to die at a named place."""
+"""The port CrashPoint for tests: nothing happens, or the process dies at a named place."""
 
 
 class Crash(BaseException):

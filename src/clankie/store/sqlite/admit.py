@@ -8,13 +8,12 @@ from clankie.core.admission import Known, Origin, Standing, Verdict, decide
 from clankie.core.conversation import SYSTEM, Message, Turn, TurnPhase
 from clankie.core.delivery import InputState
 from clankie.core.errors import DeliveryNotFoundError, WakeNotFoundError
+from clankie.core.receipt import Delivery
 from clankie.host.ports import Admitted
 from clankie.store.sqlite import events, heads, inputs, receipts
-from clankie.store.sqlite.inputs import Input
 
 if TYPE_CHECKING:
     from clankie.core.admission import Offer
-    from clankie.core.receipt import Delivery
     from clankie.store.sqlite.heads import Head
     from clankie.store.sqlite.unit import Transaction
 
@@ -33,20 +32,19 @@ def admit(tx: Transaction, offer: Offer, bound: int) -> Admitted:
     head = heads.read(tx, offer.conversation)
     known = tx.row(_KNOWN, (offer.delivery_id,))
     if known is None and offer.wake is not None:
-        earlier = _wake_delivery(tx, offer.wake, head.id)
+        earlier = _wake_delivery(tx, offer.wake, head.n)
         if earlier is not None:
             return _answer(head, receipts.read(tx.run, earlier), fresh=False)
     if decide(offer, _standing(tx, offer, head, known, bound)) is Verdict.REPEAT:
         return _answer(head, receipts.read(tx.run, offer.delivery_id), fresh=False)
-    one = _record(tx, offer, head)
-    return _answer(head, receipts.assemble(one, ()), fresh=True)
+    return _answer(head, _record(tx, offer, head), fresh=True)
 
 
 def _answer(head: Head, delivery: Delivery, *, fresh: bool) -> Admitted:
     return Admitted(delivery, fresh=fresh, revision=head.revision, cursor=head.cursor)
 
 
-def _wake_delivery(tx: Transaction, wake: str, conversation: str) -> str | None:
+def _wake_delivery(tx: Transaction, wake: str, conversation: int) -> str | None:
     """The delivery a wake was admitted as, None while it waits. Raises WakeNotFoundError."""
     row = tx.row(_WAKE, (wake, conversation))
     if row is None:
@@ -67,17 +65,17 @@ def _standing(
         )
     unresolved = retried = None
     if offer.automatic:
-        row = tx.row(_UNRESOLVED, (head.id, offer.fingerprint))
+        row = tx.row(_UNRESOLVED, (head.n, offer.fingerprint))
         unresolved = None if row is None else row[0]
     if offer.retry_of is not None:
-        row = tx.row(_RETRIED, (offer.retry_of, head.id))
+        row = tx.row(_RETRIED, (offer.retry_of, head.n))
         if row is None:
             raise DeliveryNotFoundError(offer.retry_of)
         retried = InputState(row[0])
     return Standing(conversation=head.value(), unresolved=unresolved, retried=retried, bound=bound)
 
 
-def _record(tx: Transaction, offer: Offer, head: Head) -> Input:
+def _record(tx: Transaction, offer: Offer, head: Head) -> Delivery:
     owner = offer.origin is Origin.OWNER
     message = Message(
         role=offer.origin.role,
@@ -85,25 +83,24 @@ def _record(tx: Transaction, offer: Offer, head: Head) -> Input:
         delivery_id=offer.delivery_id,
         source=None if owner else offer.origin,
     )
-    one = Input(
+    admitted = Turn(phase=TurnPhase.ADMITTED, delivery_id=offer.delivery_id)
+    delivery = Delivery(
         id=offer.delivery_id,
         conversation=head.id,
         origin=offer.origin,
-        principal=offer.author.principal,
-        author=offer.author.id,
+        author=offer.author,
         text=offer.text,
         mode=offer.mode,
         fingerprint=offer.fingerprint,
         state=InputState.QUEUED,
-        admitted_at=tx.at,
-        message_cursor=events.append(tx, head, offer.author, message),
+        admitted_at=tx.now,
+        message_cursor=events.append_two(tx, head, (offer.author, message), (SYSTEM, admitted)),
         retry_of=offer.retry_of,
         depth=offer.depth,
     )
-    events.append(tx, head, SYSTEM, Turn(phase=TurnPhase.ADMITTED, delivery_id=one.id))
-    inputs.add(tx, head, one)
+    inputs.add(tx, head, delivery)
     head.revision += owner
     heads.save(tx, head)
     if offer.wake is not None:
-        tx.run(_WAKE_ADMITTED, (one.id, offer.wake))
-    return one
+        tx.run(_WAKE_ADMITTED, (delivery.id, offer.wake))
+    return delivery

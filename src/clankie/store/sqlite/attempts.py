@@ -13,11 +13,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from clankie.core.driver import Fence
+    from clankie.store.sqlite.heads import Head
     from clankie.store.sqlite.unit import Transaction
 
 _COLUMNS: Final = (
-    "id, delivery, conversation, n, state, node, token, started_at, asked_at, ended_at, code, "
-    "joined"
+    "id, delivery, (SELECT id FROM conversation WHERE n = attempt.conversation), n, state, node, "
+    "token, started_at, asked_at, ended_at, code, joined"
 )
 _BY_ID: Final = f"SELECT {_COLUMNS} FROM attempt WHERE id = ?"
 _MEMBERS: Final = f"""
@@ -30,8 +31,9 @@ WHERE conversation = ? AND state IN ('reserved', 'running') AND joined IS NULL""
 _OF_INPUT: Final = """
 SELECT 1 FROM attempt WHERE delivery = ? AND state IN ('reserved', 'running')"""
 _LAST: Final = "SELECT coalesce(max(n), 0) FROM attempt WHERE delivery = ?"
-_INSERT: Final = f"""
-INSERT INTO attempt ({_COLUMNS}) VALUES (?{", ?" * 11})"""
+_INSERT: Final = """
+INSERT INTO attempt (id, delivery, conversation, n, state, node, token, started_at, asked_at,
+  joined) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _MOVE: Final = """
 UPDATE attempt SET state = ?, asked_at = ?, ended_at = ?, code = ? WHERE id = ? AND state = ?"""
 
@@ -87,9 +89,9 @@ def open_runs(tx: Transaction) -> Sequence[Try]:
     return [Try(*row) for row in tx.rows(_OPEN)]
 
 
-def run_in(tx: Transaction, conversation: str) -> Try | None:
+def run_in(tx: Transaction, head: Head) -> Try | None:
     """The run that is open in a conversation, reserved ones included."""
-    row = tx.row(_RUN, (conversation,))
+    row = tx.row(_RUN, (head.n,))
     return None if row is None else Try(*row)
 
 
@@ -104,16 +106,14 @@ def last(tx: Transaction, delivery: str) -> int:
     return 0 if row is None else row[0]
 
 
-def add(
-    tx: Transaction, delivery: str, conversation: str, fence: Fence, joined: str | None = None
-) -> Try:
+def add(tx: Transaction, head: Head, delivery: str, fence: Fence, joined: str | None = None) -> Try:
     """Open the next attempt of an input: reserved, or running when it joins another's run."""
     n = last(tx, delivery) + 1
     state = ServiceState.RESERVED if joined is None else ServiceState.RUNNING
     one = Try(
         id=identity(delivery, n),
         delivery=delivery,
-        conversation=conversation,
+        conversation=head.id,
         n=n,
         state=state,
         node=fence.node,
@@ -125,15 +125,13 @@ def add(
     values: tuple[Any, ...] = (
         one.id,
         delivery,
-        conversation,
+        head.n,
         n,
         state,
         one.node,
         one.token,
         one.started_at,
         one.asked_at,
-        None,
-        None,
         joined,
     )
     tx.run(_INSERT, values)

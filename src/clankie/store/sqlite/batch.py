@@ -1,8 +1,14 @@
-"""One transaction for many units: each in a savepoint, so that a refused one takes no other along.
+"""One transaction for many units, in which a refused unit takes no other along.
 
-What a unit raises is its own: its changes are undone and its neighbours stay. When the disk is full
-or fails, nothing of the unit is there (`StorageUnavailableError`). A commit that fails leaves open
-what is on disk, for every unit of the batch (`CommitUnknownError`).
+Units run one after the other. One that raises before it changed anything simply has its error. One
+that raises after a change spoils the transaction: it is rolled back and all units run again, each
+in a savepoint now. Savepoints for all would be simpler, but cost as much as half of an admission:
+each makes SQLite set aside every page that the unit touches. So the work of a unit must be
+repeatable: it depends on the transaction alone and acts on nothing else.
+
+What a unit raises is its own. When the disk is full or fails, nothing of the unit is there
+(`StorageUnavailableError`). A commit that fails leaves open what is on disk, for every unit of the
+batch (`CommitUnknownError`).
 """
 
 from __future__ import annotations
@@ -12,8 +18,7 @@ from typing import TYPE_CHECKING, Final
 import apsw
 
 from clankie.core.errors import CommitUnknownError, StorageUnavailableError
-from clankie.store.sqlite.unit import Done, Kind, Transaction, Unit
-from clankie.store.sqlite.values import millis
+from clankie.store.sqlite.unit import Done, Transaction, Unit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,45 +53,64 @@ class Batches:
         done = Done(list(units))
         try:
             self._run(done)
-        except Exception as error:  # noqa: BLE001 - it belongs to the callers, who wait for it
-            self._fail(done, error)
+        except UNAVAILABLE as error:
+            # Nothing is committed before the end, so nothing of any unit is there.
+            self.abort()
+            self._fail(done, StorageUnavailableError(str(error)))
         return done
 
     def _run(self, done: Done) -> None:
-        tx = self._tx
-        tx.now = self._clock.now()
-        tx.at = millis(tx.now)
-        tx.events, tx.touched = [], []
-        try:
-            tx.run("BEGIN IMMEDIATE")
-        except UNAVAILABLE as error:
-            self._fail(done, StorageUnavailableError(str(error)))
-            return
-        if not all(self._one(unit) for unit in done.units):
-            # SQLite itself rolled the whole transaction back, so nothing of any unit is there.
-            self._fail(done, StorageUnavailableError("the transaction was rolled back"))
-            return
-        self._reach([unit.kind.before for unit in done.units if unit.error is None])
+        self._begin()
+        if not all(self._plain(unit) for unit in done.units):
+            self._tx.run("ROLLBACK")
+            self._begin()
+            for unit in done.units:
+                unit.error = None
+                self._careful(unit)
+        for unit in done.units:
+            if unit.error is None:
+                self._crash.reach(unit.kind.before)
         if self._commit(done):
-            done.events, done.touched = tx.events, frozenset(tx.touched)
-            self._reach([unit.kind.after for unit in done.units if unit.error is None])
+            done.events, done.touched = self._tx.events, frozenset(self._tx.touched)
+            for unit in done.units:
+                if unit.error is None:
+                    self._crash.reach(unit.kind.after)
 
-    def _one(self, unit: Unit) -> bool:
-        """Run one unit in its savepoint; False when the whole transaction is gone."""
+    def _begin(self) -> None:
+        tx = self._tx
+        tx.begin(self._clock.now())
+        tx.run("BEGIN IMMEDIATE")
+
+    def _plain(self, unit: Unit) -> bool:
+        """Run one unit as it is; False when it failed after it had changed something."""
+        changes = self._connection.total_changes()
+        try:
+            unit.result = unit.work(self._tx)
+        except Exception as error:  # noqa: BLE001 - it belongs to the caller, who waits for it
+            unit.error = error
+            return (
+                self._connection.in_transaction
+                and not isinstance(error, UNAVAILABLE)
+                and self._connection.total_changes() == changes
+            )
+        return True
+
+    def _careful(self, unit: Unit) -> None:
+        """Run one unit in a savepoint."""
         tx = self._tx
         events, touched = len(tx.events), len(tx.touched)
+        tx.run("SAVEPOINT unit")
         try:
-            tx.run("SAVEPOINT unit")
             unit.result = unit.work(tx)
-            tx.run("RELEASE unit")
-        except Exception as error:  # noqa: BLE001 - it belongs to the caller, who waits for it
-            unit.error = StorageUnavailableError(str(error)) if _storage(error) else error
+        except Exception as error:
+            known = isinstance(error, UNAVAILABLE)
+            unit.error = StorageUnavailableError(str(error)) if known else error
             del tx.events[events:], tx.touched[touched:]
             if not self._connection.in_transaction:
-                return False
+                # SQLite itself rolled everything back.
+                raise
             tx.run("ROLLBACK TO unit")
-            tx.run("RELEASE unit")
-        return True
+        tx.run("RELEASE unit")
 
     def _commit(self, done: Done) -> bool:
         try:
@@ -98,10 +122,6 @@ class Batches:
             return False
         return True
 
-    def _reach(self, names: list[str]) -> None:
-        for name in names:
-            self._crash.reach(name)
-
     @staticmethod
     def _fail(done: Done, error: Exception) -> None:
         for unit in done.units:
@@ -112,10 +132,3 @@ class Batches:
         """Undo what an interrupted batch left open."""
         if self._connection.in_transaction:
             self._tx.run("ROLLBACK")
-
-
-def _storage(error: Exception) -> bool:
-    return isinstance(error, UNAVAILABLE)
-
-
-__all__ = ["UNAVAILABLE", "Batches", "Kind"]

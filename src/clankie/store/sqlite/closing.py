@@ -16,10 +16,13 @@ if TYPE_CHECKING:
 _HELD: Final = f"""
 SELECT {inputs.COLUMNS} FROM input
 WHERE state = 'queued' AND held = coalesce(:reason, held)
-  AND conversation = coalesce(:conversation, conversation)"""
+  AND (:conversation IS NULL
+    OR conversation = (SELECT n FROM conversation WHERE id = :conversation))"""
 _HELD_WAKES: Final = """
 UPDATE wake SET held = NULL
-WHERE conversation = coalesce(:conversation, conversation) AND held = coalesce(:reason, held)"""
+WHERE held = coalesce(:reason, held)
+  AND (:conversation IS NULL
+    OR conversation = (SELECT n FROM conversation WHERE id = :conversation))"""
 
 
 def cancel(tx: Transaction, delivery: str) -> bool:

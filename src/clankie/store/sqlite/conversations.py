@@ -104,7 +104,7 @@ def reset(
         raise ConversationReadOnlyError(conversation)
     _not_closed(head)
     _unchanged(head, expected_revision)
-    _not_running(tx, conversation)
+    _not_running(tx, head)
     head.reset_cursor = events.append(tx, head, by, Reset())
     head.reset_ordinal = head.ordinal
     head.revision += 1
@@ -119,14 +119,14 @@ def close(tx: Transaction, conversation: str, by: Author) -> Conversation:
     head = heads.read(tx, conversation)
     if head.closed:
         return head.value()
-    _not_running(tx, conversation)
-    for row in tx.rows(_WAITING, (conversation,)):
+    _not_running(tx, head)
+    for row in tx.rows(_WAITING, (head.n,)):
         one = Input(*row)
         one.code = CLOSED
         inputs.move(tx, head, one, InputState.NOT_SENT)
         turn = Turn(phase=TurnPhase.CANCELLED, delivery_id=one.id, code=CLOSED)
         events.append(tx, head, SYSTEM, turn)
-    tx.run(_WAKES_END, (conversation,))
+    tx.run(_WAKES_END, (head.n,))
     events.append(tx, head, by, Notice(code="closed", text="This conversation was closed."))
     head.closed = 1
     head.revision += 1
@@ -151,6 +151,6 @@ def _unchanged(head: Head, expected_revision: int | None) -> None:
         raise RevisionConflictError(head.revision, head.cursor)
 
 
-def _not_running(tx: Transaction, conversation: str) -> None:
-    if attempts.run_in(tx, conversation) is not None:
-        raise RunInProgressError(conversation)
+def _not_running(tx: Transaction, head: Head) -> None:
+    if attempts.run_in(tx, head) is not None:
+        raise RunInProgressError(head.id)

@@ -16,7 +16,6 @@ from clankie.core.conversation import (
     body_to_wire,
     kind_name,
     projectable,
-    timestamp,
 )
 from clankie.core.errors import ConversationNotFoundError, CursorAheadError, CursorGoneError
 from clankie.host.ports import EventPage, Stored
@@ -31,7 +30,8 @@ PAGE_BYTES: Final = 1024 * 1024 - 1024
 
 _INSERT: Final = """
 INSERT INTO event (conversation, cursor, at, kind, ordinal, body) VALUES (?, ?, ?, ?, ?, ?)"""
-_BOUNDS: Final = "SELECT cursor, oldest FROM conversation WHERE id = ?"
+_INSERT_TWO: Final = f"{_INSERT}, (?, ?, ?, ?, ?, ?)"
+_BOUNDS: Final = "SELECT n, cursor, oldest FROM conversation WHERE id = ?"
 _AFTER: Final = """
 SELECT cursor, body FROM event WHERE conversation = ? AND cursor > ? ORDER BY cursor LIMIT ?"""
 _BEFORE: Final = """
@@ -48,17 +48,35 @@ def wire(cursor: int, body: bytes) -> bytes:
 
 def append(tx: Transaction, head: Head, author: Author, body: Body) -> int:
     """Add an event at the end of the log; its cursor. The caller saves the head."""
+    tx.run(_INSERT, _row(tx, head, author, body))
+    return head.cursor
+
+
+def append_two(
+    tx: Transaction, head: Head, first: tuple[Author, Body], second: tuple[Author, Body]
+) -> int:
+    """Add two events with one statement; the cursor of the first."""
+    tx.run(_INSERT_TWO, (*_row(tx, head, *first), *_row(tx, head, *second)))
+    return head.cursor - 1
+
+
+def _row(tx: Transaction, head: Head, author: Author, body: Body) -> tuple[Any, ...]:
     kind = kind_name(body)
-    data = _encode(
-        {"kind": kind, "author": author.to_wire(), "at": timestamp(tx.now), **body_to_wire(body)}
-    )
+    start = tx.heads.get((kind, author)) or _start(tx, kind, author)
+    fields = _encode(body_to_wire(body))
+    data = b"%b,%b" % (start, fields[1:]) if len(fields) > len(b"{}") else start + b"}"
     head.cursor = cursor = head.cursor + 1
     ordinal = None
     if projectable(body):
         head.ordinal = ordinal = head.ordinal + 1
-    tx.run(_INSERT, (head.id, cursor, tx.at, kind, ordinal, data.decode()))
     tx.events.append(Stored(head.id, cursor, wire(cursor, data)))
-    return cursor
+    return head.n, cursor, tx.at, kind, ordinal, data.decode()
+
+
+def _start(tx: Transaction, kind: str, author: Author) -> bytes:
+    start = _encode({"kind": kind, "author": author.to_wire(), "at": tx.stamp})[:-1]
+    tx.heads[kind, author] = start
+    return start
 
 
 def shown(body: str) -> tuple[Author, Message | Tool]:
@@ -83,38 +101,40 @@ def shown(body: str) -> tuple[Author, Message | Tool]:
 
 def after(connection: Database, conversation: str, cursor: int, limit: int) -> EventPage:
     """The page above a cursor. Raises CursorAheadError, CursorGoneError."""
-    head, oldest = _bounds(connection, conversation)
+    n, head, oldest = _bounds(connection, conversation)
     if cursor > head:
         raise CursorAheadError(head)
     if cursor < oldest - 1:
         raise CursorGoneError(oldest)
-    events = _page(connection, _AFTER, (conversation, cursor, limit))
+    events = _page(connection, conversation, _AFTER, (n, cursor, limit))
     last = events[-1].cursor if events else cursor
     return EventPage(events, head, oldest, last < head)
 
 
 def before(connection: Database, conversation: str, cursor: int, limit: int) -> EventPage:
     """The page below a cursor, in order. Raises CursorAheadError, CursorGoneError."""
-    head, oldest = _bounds(connection, conversation)
+    n, head, oldest = _bounds(connection, conversation)
     if cursor > head + 1:
         raise CursorAheadError(head)
     if cursor <= oldest > 1:
         raise CursorGoneError(oldest)
-    events = _page(connection, _BEFORE, (conversation, cursor, limit))
+    events = _page(connection, conversation, _BEFORE, (n, cursor, limit))
     events.reverse()
     first = events[0].cursor if events else cursor
     return EventPage(events, head, oldest, first > oldest)
 
 
-def _bounds(connection: Database, conversation: str) -> tuple[int, int]:
+def _bounds(connection: Database, conversation: str) -> tuple[int, int, int]:
     row = connection.execute(_BOUNDS, (conversation,)).fetchone()
     if row is None:
         raise ConversationNotFoundError(conversation)
-    head, oldest = row
-    return head, oldest
+    n, head, oldest = row
+    return n, head, oldest
 
 
-def _page(connection: Database, statement: str, values: tuple[str, int, int]) -> list[Stored]:
+def _page(
+    connection: Database, conversation: str, statement: str, values: tuple[int, int, int]
+) -> list[Stored]:
     events: list[Stored] = []
     size = 0
     for cursor, body in connection.execute(statement, values):
@@ -122,5 +142,5 @@ def _page(connection: Database, statement: str, values: tuple[str, int, int]) ->
         size += len(data) + 1
         if events and size > PAGE_BYTES:
             break
-        events.append(Stored(values[0], cursor, data))
+        events.append(Stored(conversation, cursor, data))
     return events

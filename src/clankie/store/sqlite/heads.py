@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from clankie.store.sqlite.unit import Transaction
 
 COLUMNS: Final = (
-    "id, name, kind, directory, created_at, closed, revision, cursor, ordinal, oldest, "
+    "n, id, name, kind, directory, created_at, closed, revision, cursor, ordinal, oldest, "
     "reset_cursor, reset_ordinal, owner, token, running, waiting, held, uncertain"
 )
 BY_ID: Final = f"SELECT {COLUMNS} FROM conversation WHERE id = ?"
@@ -26,7 +26,7 @@ SELECT {COLUMNS} FROM conversation WHERE id = ? AND owner = ? AND token = ?
 _SAVE: Final = """
 UPDATE conversation SET name = ?, closed = ?, revision = ?, cursor = ?, ordinal = ?,
   reset_cursor = ?, reset_ordinal = ?, running = ?, waiting = ?, held = ?, uncertain = ?
-WHERE id = ?"""
+WHERE n = ?"""
 _CLAIM: Final = """
 UPDATE conversation SET owner = :me, token = token + 1 WHERE id = :id
   AND EXISTS (SELECT 1 FROM node WHERE id = :me AND dead = 0)
@@ -38,6 +38,7 @@ _ALIVE: Final = "SELECT 1 FROM node WHERE id = ? AND dead = 0"
 class Head:
     """A conversation's row. `owner` and `token` change only in `claim`."""
 
+    n: int
     id: str
     name: str
     kind: str
@@ -126,7 +127,7 @@ def save(tx: Transaction, head: Head) -> None:
             head.waiting,
             head.held,
             head.uncertain,
-            head.id,
+            head.n,
         ),
     )
     tx.touched.append(head.id)

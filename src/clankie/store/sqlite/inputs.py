@@ -9,17 +9,21 @@ from clankie.core.delivery import FINAL, InputState, move_input
 from clankie.core.errors import DeliveryNotFoundError, TransitionRefusedError
 
 if TYPE_CHECKING:
+    from clankie.core.receipt import Delivery
     from clankie.store.sqlite.heads import Head
     from clankie.store.sqlite.unit import Transaction
 
 COLUMNS: Final = (
-    "id, conversation, origin, principal, author, text, mode, fingerprint, state, admitted_at, "
+    "id, (SELECT id FROM conversation WHERE n = input.conversation), origin, principal, author, "
+    "text, mode, fingerprint, state, admitted_at, "
     "message_cursor, settled_at, code, detail, reply_cursor, reply_delivery_id, absorbed_by, "
     "retry_of, not_before, held, depth, tries_base, pruned"
 )
 BY_ID: Final = f"SELECT {COLUMNS} FROM input WHERE id = ?"
-_INSERT: Final = f"""
-INSERT INTO input ({COLUMNS}) VALUES (?{", ?" * 22})"""
+_INSERT: Final = """
+INSERT INTO input (id, conversation, origin, principal, author, text, mode, fingerprint, state,
+  admitted_at, message_cursor, retry_of, depth)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'queued', ?, ?, ?, ?)"""
 _MOVE: Final = """
 UPDATE input SET state = ?, settled_at = ?, code = ?, detail = ?, reply_cursor = ?,
   reply_delivery_id = ?, absorbed_by = ?, not_before = ?, held = ?, tries_base = ?
@@ -68,38 +72,25 @@ def read(tx: Transaction, delivery: str) -> Input:
     return Input(*row)
 
 
-def add(tx: Transaction, head: Head, one: Input) -> None:
-    """Insert the row, as it was admitted."""
-    tx.run(
-        _INSERT,
-        (
-            one.id,
-            one.conversation,
-            one.origin,
-            one.principal,
-            one.author,
-            one.text,
-            one.mode,
-            one.fingerprint,
-            one.state,
-            one.admitted_at,
-            one.message_cursor,
-            None,
-            None,
-            None,
-            None,
-            None,
-            None,
-            one.retry_of,
-            None,
-            None,
-            one.depth,
-            0,
-            0,
-        ),
+def add(tx: Transaction, head: Head, one: Delivery) -> None:
+    """Insert the row of an input that was just admitted: it waits."""
+    values = (
+        one.id,
+        head.n,
+        one.origin,
+        one.author.principal,
+        one.author.id,
+        one.text,
+        one.mode,
+        one.fingerprint,
+        tx.at,
+        one.message_cursor,
+        one.retry_of,
+        one.depth,
     )
-    record(tx, one.id, None, one.state)
-    count(head, one, 1)
+    tx.run(_INSERT, values)
+    record(tx, one.id, None, InputState.QUEUED)
+    head.waiting += 1
 
 
 def record(tx: Transaction, record_id: str, before: str | None, after: str) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from clankie.store.sqlite.sql import Database
 
 _PAGE: Final = 24
-_BOUNDS: Final = "SELECT ordinal, reset_ordinal, reset_cursor FROM conversation WHERE id = ?"
+_BOUNDS: Final = "SELECT n, ordinal, reset_ordinal, reset_cursor FROM conversation WHERE id = ?"
 _WAITING: Final = """
 SELECT message_cursor FROM input
 WHERE conversation = ? AND state = 'queued' AND message_cursor > ?"""
@@ -34,15 +34,13 @@ def project(
     row = connection.execute(_BOUNDS, (conversation,)).fetchone()
     if row is None:
         raise ConversationNotFoundError(conversation)
-    newest, reset_ordinal, reset_cursor = row
-    excluded = _excluded(connection, conversation, reset_cursor, without)
+    n, newest, reset_ordinal, reset_cursor = row
+    excluded = _excluded(connection, n, reset_cursor, without)
     projecting = Projecting(limits)
     below, more = newest + 1, True
     while more:
         more = False
-        for ordinal, cursor, at, body in rows(
-            connection, _DOWN, (conversation, below, reset_ordinal)
-        ):
+        for ordinal, cursor, at, body in rows(connection, _DOWN, (n, below, reset_ordinal)):
             below, more = ordinal, True
             if cursor not in excluded and not projecting.add(cursor, moment(at), *shown(body)):
                 more = False
@@ -50,13 +48,11 @@ def project(
     return projecting.done(newest - reset_ordinal - len(excluded))
 
 
-def _excluded(
-    connection: Database, conversation: str, reset_cursor: int, without: str | None
-) -> set[int]:
-    values = (conversation, reset_cursor)
+def _excluded(connection: Database, n: int, reset_cursor: int, without: str | None) -> set[int]:
+    values = (n, reset_cursor)
     excluded: set[int] = {cursor for (cursor,) in rows(connection, _WAITING, values)}
     if without is not None:
-        cursor = value(connection, _ONE, (conversation, without))
+        cursor = value(connection, _ONE, (n, without))
         if cursor is not None and cursor > reset_cursor:
             excluded.add(cursor)
     return excluded

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _ATTEMPTS: Final = """
 SELECT id, n, state, started_at, asked_at, ended_at, code, joined FROM attempt
 WHERE delivery = ? ORDER BY n"""
+_THERE: Final = "AND conversation = (SELECT n FROM conversation WHERE id = :conversation)"
 _CALLS: Final = """
 SELECT call_id, name, effect, state FROM tool_call WHERE attempt = ? ORDER BY n"""
 _PAGE: Final = """
@@ -108,7 +109,7 @@ def page(
     """See DeliveryStore.list. Raises DeliveryNotFoundError: there is no `after`."""
     statement = _PAGE.format(
         columns=inputs.COLUMNS,
-        conversation="" if conversation is None else "AND conversation = :conversation",
+        conversation="" if conversation is None else _THERE,
         states="" if states is None else f"AND state IN ({_words(states)})",
         after="" if after is None else "AND n > (SELECT n FROM input WHERE id = :after)",
     )

@@ -103,8 +103,7 @@ def _begin_epoch(part: Path, clock: Clock, ids: Ids) -> None:
     try:
         migrate.migrate(connection, migrate.migrations(), millis(clock.now()))
         tx = Transaction(connection, ids)
-        tx.now = clock.now()
-        tx.at = millis(tx.now)
+        tx.begin(clock.now())
         tx.run("BEGIN IMMEDIATE")
         _new_epoch(tx)
         tx.run("COMMIT")

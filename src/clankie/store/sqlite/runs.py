@@ -39,10 +39,10 @@ def reserve(
     head = heads.read(tx, conversation)
     if head.waiting == head.held:
         return None
-    open_run = attempts.run_in(tx, conversation)
+    open_run = attempts.run_in(tx, head)
     if open_run is not None:
         return _again(tx, open_run)
-    waiting = (Input(*row) for row in tx.run(_NEXT, (conversation, tx.at)))
+    waiting = (Input(*row) for row in tx.run(_NEXT, (head.n, tx.at)))
     one = next((one for one in waiting if one.id not in without), None)
     if one is None:
         return None
@@ -50,7 +50,7 @@ def reserve(
     if head.owner is None:
         raise FencedError("This node has not booted.")
     fence = Fence(head.owner, head.token)
-    attempt = attempts.add(tx, one.id, conversation, fence)
+    attempt = attempts.add(tx, head, one.id, fence)
     tx.touched.append(conversation)
     return Reservation(receipts.of(tx.run, one), attempt.id, fence)
 
@@ -131,11 +131,11 @@ def join(tx: Transaction, reservation: Reservation) -> Sequence[Delivery]:
     attempt = attempts.read(tx, reservation.attempt)
     if attempt.state != ServiceState.RUNNING:
         raise TransitionRefusedError(f"The attempt {attempt.id!r}", attempt.state, "joined")
-    waiting = [Input(*row) for row in tx.rows(_STEERING, (conversation, tx.at))]
+    waiting = [Input(*row) for row in tx.rows(_STEERING, (head.n, tx.at))]
     if not waiting:
         return ()
     for one in waiting:
-        attempts.add(tx, one.id, conversation, reservation.fence, attempt.id)
+        attempts.add(tx, head, one.id, reservation.fence, attempt.id)
         inputs.move(tx, head, one, InputState.RUNNING)
         events.append(tx, head, SYSTEM, Turn(phase=TurnPhase.STARTED, delivery_id=one.id))
     heads.save(tx, head)

@@ -50,6 +50,10 @@ class Database(Protocol):
         """Rows that the last statement changed."""
         ...
 
+    def total_changes(self) -> int:
+        """Rows changed since the connection was opened, undone ones too."""
+        ...
+
     def set_busy_timeout(self, milliseconds: int) -> None:
         """How long to wait for another connection's lock."""
         ...

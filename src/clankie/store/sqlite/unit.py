@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from clankie.core.conversation import timestamp
+from clankie.store.sqlite.values import millis
+
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
     from datetime import datetime
 
+    from clankie.core.conversation import Author
     from clankie.host.ports import Ids, Stored
     from clankie.store.sqlite.sql import Bindings, Database, Row
 
@@ -32,9 +36,22 @@ class Transaction:
     """What the work of a unit has: statements, time, its node, and what it leaves behind.
 
     `events` and `touched` are told to the host after the commit. `node` is None before the boot.
+    `heads` are beginnings of events, encoded once for all of a kind and author.
     """
 
-    __slots__ = ("at", "connection", "cursor", "events", "ids", "node", "now", "run", "touched")
+    __slots__ = (
+        "at",
+        "connection",
+        "cursor",
+        "events",
+        "heads",
+        "ids",
+        "node",
+        "now",
+        "run",
+        "stamp",
+        "touched",
+    )
 
     def __init__(self, connection: Database, ids: Ids) -> None:
         self.connection: Final = connection
@@ -44,8 +61,18 @@ class Transaction:
         self.node: str | None = None
         self.now: datetime
         self.at: int
-        self.events: list[Stored] = []
-        self.touched: list[str] = []
+        self.stamp: str
+        self.heads: dict[tuple[str, Author], bytes]
+        self.events: list[Stored]
+        self.touched: list[str]
+
+    def begin(self, now: datetime) -> None:
+        """A transaction begins: everything in it happens at this moment."""
+        self.now = now
+        self.at = millis(now)
+        self.stamp = timestamp(now)
+        self.heads = {}
+        self.events, self.touched = [], []
 
     def row(self, statement: str, values: Bindings = ()) -> Row | None:
         """The first row of a statement, or None."""

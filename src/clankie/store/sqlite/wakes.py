@@ -18,11 +18,12 @@ if TYPE_CHECKING:
     from clankie.store.sqlite.sql import Database
     from clankie.store.sqlite.unit import Transaction
 
-_COLUMNS: Final = """wake.id, wake.conversation, wake.due_at, wake.text, wake.depth,
+_COLUMNS: Final = """wake.id, conversation.id, wake.due_at, wake.text, wake.depth,
   wake.created_at, wake.delivery, coalesce(wake.held, input.held)"""
-_FROM: Final = "FROM wake LEFT JOIN input ON input.id = wake.delivery"
+_FROM: Final = """FROM wake JOIN conversation ON conversation.n = wake.conversation
+  LEFT JOIN input ON input.id = wake.delivery"""
 _LIST: Final = f"""
-SELECT {_COLUMNS} {_FROM} WHERE wake.conversation = coalesce(?, wake.conversation)
+SELECT {_COLUMNS} {_FROM} WHERE conversation.id = coalesce(?, conversation.id)
   AND (wake.delivery IS NULL OR (input.state = 'queued'
     AND (input.held IS NOT NULL OR input.not_before IS NOT NULL)))
 ORDER BY wake.delivery IS NOT NULL, wake.due_at, wake.id"""
@@ -35,9 +36,10 @@ _NEXT_RETRY: Final = """
 SELECT min(not_before) FROM input
 WHERE state = 'queued' AND not_before IS NOT NULL AND not_before > ? AND held IS NULL"""
 _CONVERSATIONS: Final = """
-SELECT DISTINCT conversation FROM input
-WHERE state = 'queued' AND not_before IS NOT NULL AND not_before <= ? AND held IS NULL
-ORDER BY conversation"""
+SELECT DISTINCT conversation.id FROM input JOIN conversation ON conversation.n = input.conversation
+WHERE input.state = 'queued' AND input.not_before IS NOT NULL AND input.not_before <= ?
+  AND input.held IS NULL
+ORDER BY conversation.id"""
 _KNOWN: Final = "SELECT 1 FROM wake WHERE id = ?"
 _WAITING: Final = "SELECT count(*) FROM wake WHERE conversation = ? AND delivery IS NULL"
 _INSERT: Final = """
@@ -52,10 +54,10 @@ def add(tx: Transaction, wake: Wake, limits: WakeLimits) -> None:
         raise ConversationClosedError(head.id)
     if tx.row(_KNOWN, (wake.id,)) is not None:
         return
-    check_new(wake, tx.value(_WAITING, (wake.conversation,)), limits)
+    check_new(wake, tx.value(_WAITING, (head.n,)), limits)
     values = (
         wake.id,
-        wake.conversation,
+        head.n,
         millis(wake.due_at),
         wake.text,
         wake.depth,

@@ -7,6 +7,7 @@ CREATE TABLE node (
   dead INTEGER NOT NULL DEFAULT 0 CHECK (dead IN (0, 1))
 ) STRICT, WITHOUT ROWID;
 
+-- n is the order of creation, and what other tables name it by: half of a log entry would be its id.
 -- cursor and ordinal are the last ones given out: cursors number all events, ordinals those that
 -- projections show. owner and token are the fence. The four counts are of inputs, held among waiting.
 CREATE TABLE conversation (
@@ -35,7 +36,7 @@ CREATE TABLE conversation (
 
 -- The log. body is the wire form without its cursor; ordinal is NULL where projections pass over it.
 CREATE TABLE event (
-  conversation TEXT NOT NULL REFERENCES conversation (id),
+  conversation INTEGER NOT NULL REFERENCES conversation (n),
   cursor INTEGER NOT NULL,
   at INTEGER NOT NULL,
   kind TEXT NOT NULL CHECK (kind IN ('message', 'tool', 'turn', 'notice', 'reset')),
@@ -51,7 +52,7 @@ BEGIN SELECT RAISE (ABORT, 'a log only grows'); END;
 CREATE TABLE input (
   n INTEGER PRIMARY KEY,
   id TEXT NOT NULL UNIQUE,
-  conversation TEXT NOT NULL REFERENCES conversation (id),
+  conversation INTEGER NOT NULL REFERENCES conversation (n),
   origin TEXT NOT NULL,
   principal TEXT NOT NULL,
   author TEXT NOT NULL,
@@ -93,7 +94,7 @@ CREATE INDEX input_evidence ON input (settled_at) WHERE settled_at IS NOT NULL A
 CREATE TABLE attempt (
   id TEXT NOT NULL PRIMARY KEY,
   delivery TEXT NOT NULL REFERENCES input (id),
-  conversation TEXT NOT NULL REFERENCES conversation (id),
+  conversation INTEGER NOT NULL REFERENCES conversation (n),
   n INTEGER NOT NULL CHECK (n >= 1),
   state TEXT NOT NULL CHECK (state IN ('reserved', 'running', 'released', 'completed', 'failed',
     'stalled', 'cancelled', 'uncertain')),
@@ -145,7 +146,7 @@ BEGIN SELECT RAISE (ABORT, 'moves are only added'); END;
 -- delivery is NULL while it waits. held: it waits until something changes, whatever the time.
 CREATE TABLE wake (
   id TEXT NOT NULL PRIMARY KEY,
-  conversation TEXT NOT NULL REFERENCES conversation (id),
+  conversation INTEGER NOT NULL REFERENCES conversation (n),
   due_at INTEGER NOT NULL,
   text TEXT NOT NULL,
   depth INTEGER NOT NULL,
