@@ -18,18 +18,22 @@ async def read(house: House, delivery: str, wait: float = 0.0) -> Delivery:
     Raises:
         DeliveryNotFoundError, ReceiptExpiredError.
     """
+    seen = house.feed.version
     found = await house.store.deliveries.get(delivery)
     if wait <= 0 or _known(found):
         return found
     until = house.clock.monotonic() + wait
     channel = house.feed.join(found.conversation)
     try:
-        while not _known(found) and not house.stopping:
+        # A receipt ends with an event of the log; drafts and reservations are no news here.
+        head, stale = channel.head, house.feed.changed(found.conversation, seen)
+        while not (_known(found) or house.stopping) and house.clock.monotonic() < until:
             changed = channel.waiter()
-            found = await house.store.deliveries.get(delivery)
-            left = until - house.clock.monotonic()
-            if _known(found) or not await event_within(house.clock, changed, left):
-                break
+            if stale or channel.head > head:
+                head, stale = channel.head, False
+                found = await house.store.deliveries.get(delivery)
+            else:
+                await event_within(house.clock, changed, until - house.clock.monotonic())
     finally:
         house.feed.leave(found.conversation)
     return found

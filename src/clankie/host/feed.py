@@ -95,6 +95,11 @@ class Channel:
         return True
 
     @property
+    def head(self) -> int:
+        """Cursor of the last event it heard of, 0 before the first."""
+        return self._ring[-1].cursor if self._ring else 0
+
+    @property
     def idle(self) -> bool:
         """Nobody reads it and nothing is being written."""
         return self.readers == 0 and self._draft is None
@@ -140,12 +145,15 @@ class Channel:
 
 
 class Feed:
-    """All channels, and the list of conversations that changed."""
+    """All channels, and the list of conversations that changed.
+
+    `version` grows with every commit that changed one.
+    """
 
     def __init__(self, ring: int = 1_024) -> None:
         self._size = ring
         self._channels: dict[str, Channel] = {}
-        self._version = 0
+        self.version = 0
         self._touched: dict[str, int] = {}
         self._listed = asyncio.Event()
 
@@ -203,11 +211,15 @@ class Feed:
     def _list(self, touched: frozenset[str]) -> None:
         if not touched:
             return
-        self._version += 1
+        self.version += 1
         for conversation in touched:
-            self._touched[conversation] = self._version
+            self._touched[conversation] = self.version
         self._listed.set()
         self._listed = asyncio.Event()
+
+    def changed(self, conversation: str, version: int) -> bool:
+        """Whether that conversation changed after `version`."""
+        return self._touched.get(conversation, 0) > version
 
     def listed(self) -> asyncio.Event:
         """Set when some conversation changed. Take it before `changed_since`."""
@@ -215,7 +227,7 @@ class Feed:
 
     def changed_since(self, version: int) -> tuple[int, list[str]]:
         """The conversations that changed after `version`, and the version that is now."""
-        return self._version, [c for c, at in self._touched.items() if at > version]
+        return self.version, [c for c, at in self._touched.items() if at > version]
 
     def close(self) -> None:
         """Let every reader look once more, when the service goes down."""
