@@ -189,7 +189,7 @@ def test_an_address_without_a_token_is_refused(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_an_address_where_nobody_listens_is_a_service_that_is_down() -> None:
-    with pytest.raises(ServiceDownError, match="127.0.0.1:9"):
+    with pytest.raises(ServiceDownError, match=r"127\.0\.0\.1:9"):
         exchange(Address("t", url="http://127.0.0.1:9"), Call(method="GET", path="/v1/health"))
 
 
@@ -198,9 +198,8 @@ def test_what_is_not_given_is_left_out_of_a_query() -> None:
     assert call.target == "/x?b=true&c=d+e"
 
 
-def test_an_answer_beyond_the_bound_is_not_read_on(
-    home: object, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("home")
+def test_an_answer_beyond_the_bound_is_not_read_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wire, "LIMIT", 4)
     with pytest.raises(CommandError, match="longer than 4 bytes"):
         exchange(find(None), Call(method="GET", path="/v1/health"))

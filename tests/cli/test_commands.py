@@ -1,4 +1,4 @@
-"""Every command against a real service: what it prints, for people and programs, and how it exits."""
+"""Every command against a real service: what it prints, and how it exits."""
 
 import json
 import stat
@@ -15,6 +15,7 @@ COMMANDS = [name for _, commands in SECTIONS for name, _, _ in commands]
 @pytest.fixture
 def name(run: Run, home: Path, request: pytest.FixtureRequest) -> str:
     """A conversation of this test alone."""
+    assert home.is_dir()
     made = f"t-{abs(hash(request.node.name)) % 10**9}"
     assert run("conversations", "new", made, "--json").code == 0
     return made
@@ -65,8 +66,10 @@ def test_wrong_usage_is_exit_code_2(arguments: list[str], run: Run) -> None:
         ["wakes", "list"],
     ],
 )
+@pytest.mark.usefixtures("away")
 def test_without_a_service_a_command_says_how_to_start_it_and_exits_1(
-    arguments: list[str], run: Run, away: Path
+    arguments: list[str],
+    run: Run,
 ) -> None:
     done = run(*arguments, "--json")
     assert done.code == 1
@@ -195,7 +198,8 @@ def test_wakes_are_listed_and_removed(run: Run, name: str) -> None:
     assert "Released: 0" in run("wakes", "release", "--conversation", name).out
 
 
-def test_settings_are_set_against_the_revision_that_was_read(run: Run, home: Path) -> None:
+@pytest.mark.usefixtures("home")
+def test_settings_are_set_against_the_revision_that_was_read(run: Run) -> None:
     # proves: BASE-1
     done = run("settings", "set", "models.tool_rounds", "7", "--json")
     assert done.json["settings"]["models"]["tool_rounds"] == 7
@@ -208,8 +212,9 @@ def test_settings_are_set_against_the_revision_that_was_read(run: Run, home: Pat
     assert run("settings", "get", "models.tool_rounds", "--json").json["value"] == 50
 
 
+@pytest.mark.usefixtures("home")
 def test_a_setting_that_is_text_stays_text_though_it_looks_like_a_number(
-    run: Run, home: Path
+    run: Run,
 ) -> None:
     done = run("settings", "set", "persona.instructions", "42", "--json")
     assert done.json["settings"]["persona"]["instructions"] == "42"
@@ -217,11 +222,13 @@ def test_a_setting_that_is_text_stays_text_though_it_looks_like_a_number(
 
 
 @pytest.mark.parametrize("path", ["no.such", "models.no_such", "models..model", ""])
-def test_a_setting_that_does_not_exist_is_refused(path: str, run: Run, home: Path) -> None:
+@pytest.mark.usefixtures("home")
+def test_a_setting_that_does_not_exist_is_refused(path: str, run: Run) -> None:
     assert run("settings", "set", path, "1").code == 1
 
 
-def test_a_secret_is_read_from_standard_input_and_never_shown(run: Run, home: Path) -> None:
+@pytest.mark.usefixtures("home")
+def test_a_secret_is_read_from_standard_input_and_never_shown(run: Run) -> None:
     # proves: BASE-2
     address = "https://api.example.com"
     done = run("credentials", "set", "example", "--origin", address, stdin="s3cr3t-value\n")
@@ -235,13 +242,15 @@ def test_a_secret_is_read_from_standard_input_and_never_shown(run: Run, home: Pa
     assert run("credentials", "remove", "example").code == 1
 
 
-def test_an_empty_secret_changes_nothing(run: Run, home: Path) -> None:
+@pytest.mark.usefixtures("home")
+def test_an_empty_secret_changes_nothing(run: Run) -> None:
     done = run("credentials", "set", "empty", "--origin", "https://a.example", "--json", stdin="\n")
     assert done.code == 1
     assert run("credentials", "list", "--json").json["credentials"] == []
 
 
-def test_a_token_is_shown_once_listed_and_revoked(run: Run, home: Path) -> None:
+@pytest.mark.usefixtures("home")
+def test_a_token_is_shown_once_listed_and_revoked(run: Run) -> None:
     secret = run("token", "new", "phone").out.strip()
     assert len(secret) > 30
     listed = run("token", "list")
@@ -259,16 +268,16 @@ def test_the_operators_token_is_printed_for_its_owner(run: Run, home: Path) -> N
     assert run("token", "--json").json["token"] == run("token").out.strip()
 
 
-def test_a_backup_is_one_private_file(run: Run, home: Path, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("home")
+def test_a_backup_is_one_private_file(run: Run, tmp_path: Path) -> None:
     target = tmp_path / "all.db"
     done = run("backup", str(target), "--json")
     assert done.json["path"] == str(target)
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
 
 
-def test_a_restore_is_confirmed_and_needs_a_stopped_service(
-    run: Run, home: Path, tmp_path: Path
-) -> None:
+@pytest.mark.usefixtures("home")
+def test_a_restore_is_confirmed_and_needs_a_stopped_service(run: Run, tmp_path: Path) -> None:
     # proves: SEC-12
     target = tmp_path / "all.db"
     run("backup", str(target))
@@ -278,8 +287,9 @@ def test_a_restore_is_confirmed_and_needs_a_stopped_service(
     assert held.json["error"]["detail"]
 
 
+@pytest.mark.usefixtures("home")
 def test_a_backup_is_restored_where_no_service_runs(
-    run: Run, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = tmp_path / "all.db"
     run("backup", str(target))
@@ -290,7 +300,8 @@ def test_a_backup_is_restored_where_no_service_runs(
     assert (tmp_path / "other" / "clankie.db").exists()
 
 
-def test_the_status_names_the_model_and_the_store(run: Run, home: Path) -> None:
+@pytest.mark.usefixtures("home")
+def test_the_status_names_the_model_and_the_store(run: Run) -> None:
     told = run("status").out
     assert "practice" in told
     assert "SQLite" in told
@@ -303,7 +314,8 @@ def test_the_version_is_printed(run: Run) -> None:
     assert run("--version").code == 0
 
 
-def test_up_where_it_runs_already_says_where_and_exits_0(run: Run, home: Path) -> None:
+@pytest.mark.usefixtures("home")
+def test_up_where_it_runs_already_says_where_and_exits_0(run: Run) -> None:
     assert run("up", "--json").json["url"].startswith("http://127.0.0.1:")
     assert "Clankie answers at http://127.0.0.1:" in run("up").out
 

@@ -15,11 +15,36 @@ import pytest
 from clankie.cli import hooks
 
 ALLOWED = {
-    "__future__", "_collections", "_functools", "_locale", "_operator", "_socket", "_struct", "_weakrefset",
-    "array", "clankie", "clankie.cli", "collections.abc", "encodings.ascii", "clankie.cli.entry", "clankie.cli.hooks",
-    "clankie.cli.places", "collections", "enum", "errno", "functools", "itertools", "keyword",
-    "math", "operator", "reprlib", "select", "selectors", "socket", "types",
-}  # fmt: skip
+    "__future__",
+    "_collections",
+    "_functools",
+    "_locale",
+    "_operator",
+    "_socket",
+    "_struct",
+    "_weakrefset",
+    "array",
+    "clankie",
+    "clankie.cli",
+    "clankie.cli.entry",
+    "clankie.cli.hooks",
+    "clankie.cli.places",
+    "collections",
+    "collections.abc",
+    "encodings.ascii",
+    "enum",
+    "errno",
+    "functools",
+    "itertools",
+    "keyword",
+    "math",
+    "operator",
+    "reprlib",
+    "select",
+    "selectors",
+    "socket",
+    "types",
+}
 
 PROBE = """
 import sys
@@ -46,21 +71,20 @@ def test_a_hook_loads_only_what_is_listed_here(home: Path) -> None:
     assert set(done.stderr.split()) <= ALLOWED
 
 
-def test_the_prompt_is_printed_as_the_service_gives_it(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.usefixtures("home")
+def test_the_prompt_is_printed_as_the_service_gives_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert hooks.prompt(["--conversation=global-default"]) == 0
     assert "You are Clankie" in capsys.readouterr().out
 
 
-def test_the_prompt_as_json_is_one_object(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.usefixtures("home")
+def test_the_prompt_as_json_is_one_object(capsys: pytest.CaptureFixture[str]) -> None:
     assert hooks.prompt(["--json"]) == 0
     assert "You are Clankie" in json.loads(capsys.readouterr().out)["text"]
 
 
-def test_a_refusal_is_one_line_with_its_code(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.usefixtures("home")
+def test_a_refusal_is_one_line_with_its_code(capsys: pytest.CaptureFixture[str]) -> None:
     assert hooks.prompt(["--conversation", "no-such"]) == 1
     told = capsys.readouterr()
     assert told.out == ""
@@ -76,13 +100,15 @@ def test_wrong_usage_is_exit_code_2(
     assert "Usage: clankie prompt" in capsys.readouterr().err
 
 
-def test_help_needs_no_service(away: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.usefixtures("away")
+def test_help_needs_no_service(capsys: pytest.CaptureFixture[str]) -> None:
     assert hooks.prompt(["--help"]) == 0
     assert "Usage: clankie prompt" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("away")
 def test_where_it_never_ran_the_hook_says_how_to_start_it(
-    away: Path, capsys: pytest.CaptureFixture[str]
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert hooks.prompt([]) == 1
     assert "clankie up" in capsys.readouterr().err

@@ -18,6 +18,7 @@ class Scripted:
         self.calls: list[Call] = []
 
     def __call__(self, address: Address, call: Call) -> bytes:
+        assert address == ADDRESS
         self.calls.append(call)
         answer = self.answers.popleft()
         if isinstance(answer, CommandError):

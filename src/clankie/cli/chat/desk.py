@@ -41,6 +41,8 @@ class Desk:
         self.revision = 0
         self._moved = asyncio.Event()
         self._opened = False
+        self._group: asyncio.TaskGroup | None = None
+        self._follower: asyncio.Task[None] | None = None
 
     @property
     def id(self) -> str:
@@ -74,12 +76,14 @@ class Desk:
     async def switch(self, given: str) -> None:
         """Go to another conversation. Raises CommandError: then we stay."""
         found = await self.find(given)
-        self._follower.cancel()
-        await asyncio.wait([self._follower])
+        if self._follower is not None:
+            self._follower.cancel()
+            await asyncio.wait([self._follower])
         try:
             await self.open(str(found["id"]))
         finally:
-            self._follower = self._group.create_task(self._follow())
+            if self._group is not None:
+                self._follower = self._group.create_task(self._follow())
 
     async def open(self, given: str) -> None:
         """Show a conversation's last events, its open doubts, and what is still on its way.
