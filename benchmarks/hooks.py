@@ -1,71 +1,43 @@
-"""`clankie prompt` over a bare Python start, against a real service. Prints a table; asserts nothing.
-
-Run: .venv-dev/bin/python benchmarks/hooks.py
-"""
+"""The hook command `clankie prompt` against a real service, beside a bare Python start."""
 
 from __future__ import annotations
 
-import json
 import os
-import statistics
-import subprocess
 import sys
-import tempfile
-from time import perf_counter
 
-RUNS = 40
+from processes import service
+from shape import Rounds, Row, child_cpu, scratch
+
 TARGET = 4.0
 BARE = [sys.executable, "-c", "pass"]
-HOOK = [
-    sys.executable,
-    "-P",
-    "-c",
-    "import sys; from clankie.cli.entry import main; sys.exit(main())",
-]
+CODE = "import sys; from clankie.cli.entry import main; sys.exit(main())"
+HOOK = [sys.executable, "-P", "-c", CODE, "prompt"]
 
 
-def timed(command: list[str], home: str) -> list[float]:
-    """Milliseconds of wall time, one for each run."""
-    environment = {**os.environ, "CLANKIE_HOME": home}
-    times: list[float] = []
-    for _ in range(RUNS):
-        began = perf_counter()
-        subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
-        times.append((perf_counter() - began) * 1_000)
-    return sorted(times)
-
-
-def row(name: str, times: list[float], floor: float) -> str:
-    """One line of the table."""
-    middle = statistics.median(times)
-    return f"{name:<28}{times[0]:>9.1f}{middle:>9.1f}{times[-1]:>9.1f}{middle / floor:>9.2f}"
-
-
-def main() -> int:
-    """Start a service, measure both, print the table."""
-    with tempfile.TemporaryDirectory(prefix="clankie-") as home:
-        service = subprocess.Popen(
-            [sys.executable, "-P", "-m", "clankie", "serve"],
-            env={**os.environ, "CLANKIE_HOME": home, "CLANKIE_PORT": "0"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
-        try:
-            if service.stdout is None or not json.loads(service.stdout.readline())["ready"]:
-                return 1
-            bare = timed(BARE, home)
-            hook = timed([*HOOK, "prompt"], home)
-        finally:
-            service.terminate()
-            service.wait()
-            if service.stdout is not None:
-                service.stdout.close()
-    floor = statistics.median(bare)
-    print(f"{'':<28}{'best ms':>9}{'median':>9}{'worst':>9}{'ratio':>9}")
-    print(row("bare python (floor)", bare, floor))
-    print(row(f"clankie prompt (target {TARGET:g}x)", hook, floor))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def rows(*, quick: bool) -> list[Row]:
+    """Both in turn, so that a busy machine slows both."""
+    bare: list[tuple[float, float]] = []
+    hook: list[tuple[float, float]] = []
+    with scratch() as home, service(home):
+        environment = {**os.environ, "CLANKIE_HOME": str(home)}
+        for _ in range(10 if quick else 40):
+            bare.append(child_cpu(BARE, environment))
+            hook.append(child_cpu(HOOK, environment))
+    floor, took = (Rounds.of([cpu for cpu, _ in values]) for values in (bare, hook))
+    floor_wall, wall = (Rounds.of([wall for _, wall in values]) for values in (bare, hook))
+    return [
+        Row(
+            name="hook command over bare python, processor",
+            figure=took.median / floor.median,
+            unit="times",
+            target=TARGET,
+        ),
+        Row(
+            name="hook command, wall",
+            figure=wall.median * 1_000,
+            unit="ms",
+            spread=(wall.spread[0] * 1_000, wall.spread[1] * 1_000),
+            floor=floor_wall.median * 1_000,
+            floor_is="bare python",
+        ),
+    ]
