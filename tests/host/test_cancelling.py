@@ -15,7 +15,7 @@ from fakes.clock import FakeClock
 from fakes.hall import Machine
 from fakes.lane import ScriptedLane, answers, deaf, silence, waits
 from fakes.loop import virtual
-from fakes.trouble import pause_after, pause_before, trouble
+from fakes.trouble import honest, pause_after, pause_before, refuse, trouble
 
 
 @virtual
@@ -179,7 +179,9 @@ async def test_what_is_being_prepared_is_cancelled_without_being_asked(
     # proves: FENCE-13
     async with Machine(tmp_path, clock).on() as hall:
         prepared, go = asyncio.Event(), asyncio.Event()
-        trouble(hall.house).plan("reserve", pause_after(prepared, go))
+        stands = trouble(hall.house)
+        stands.plan("reserve", pause_after(prepared, go))
+        stands.plan("cancel_waiting", honest(), refuse())
         await hall.send("one", "m-1")
         await hall.send("two", "m-2")
         await prepared.wait()

@@ -191,14 +191,15 @@ async def test_the_session_is_forgotten_although_who_reset_it_went_away(
     async with Machine(tmp_path, clock).on() as hall:
         other = await hall.make("other")
         stands = trouble(hall.house, "conversations")
-        for verb, work in (
-            ("reset", lambda: reset(hall.house, HEAD, None, OPERATOR)),
-            ("close", lambda: close(hall.house, other, OPERATOR)),
-        ):
+        work = {
+            "reset": reset(hall.house, HEAD, None, OPERATOR),
+            "close": close(hall.house, other, OPERATOR),
+        }
+        for verb, request in work.items():
             written, go = asyncio.Event(), asyncio.Event()
             stands.plan(verb, pause_after(written, go))
             async with asyncio.TaskGroup() as tasks:
-                client = tasks.create_task(work())
+                client = tasks.create_task(request)
                 await written.wait()
                 client.cancel()
                 go.set()

@@ -80,7 +80,8 @@ async def run(house: House, running: Running) -> Step:
 
 async def _taken(house: House, running: Running) -> Step:
     try:
-        return await _sent(house, running, await _destination(house, running.turn))
+        destination = await _destination(house, running)
+        return await _sent(house, running, destination)
     except FencedError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever it is, the input must not be left lying
@@ -90,6 +91,9 @@ async def _taken(house: House, running: Running) -> Step:
 
 async def _sent(house: House, running: Running, destination: driver.Destination) -> Step:
     turn = running.turn
+    if running.cut is not None:
+        await _never_started(house, running.cut, turn)
+        return Step.DONE
     match destination:
         case ToService():
             await _on_service(house, running)
@@ -127,23 +131,24 @@ def _why_refused(house: House, code: str) -> str:
     return "No driver may run this as things stand."
 
 
-async def _destination(house: House, turn: Turn) -> driver.Destination:
+async def _destination(house: House, running: Running) -> driver.Destination:
     """Check what must still hold, then choose the driver: afresh, at this moment."""
-    delivery = turn.delivery
+    delivery = running.turn.delivery
     if delivery.origin is Origin.ROOM:
-        verdict = await _checked(house, turn)
+        verdict = await _checked(house, running)
         if verdict is not None:
             return verdict
     seat = house.seats.standing(delivery.conversation)
     return driver.select(Addressed(origin=delivery.origin), seat)
 
 
-async def _checked(house: House, turn: Turn) -> Refuse | None:
+async def _checked(house: House, running: Running) -> Refuse | None:
+    delivery, limit = running.turn.delivery, house.settings.watchdog.check
     # Beside everything else: a check that does not even heed its cancelling holds nobody up.
-    check = house.captain.spawn(house.rooms.check(turn.delivery))
+    check = house.captain.spawn(house.rooms.check(delivery))
     try:
-        if not await finished_within(house.clock, check, house.settings.watchdog.check):
-            journal.warn("check stalled", delivery=turn.delivery.id, phase=Phase.CHECKS)
+        if not await finished_within(house.clock, check, limit, running.cancelled):
+            journal.warn("check ended", delivery=delivery.id, cut=running.cut, phase=Phase.CHECKS)
             return Refuse(STALLED)
     finally:
         check.cancel()
@@ -158,9 +163,6 @@ async def _checked(house: House, turn: Turn) -> Refuse | None:
 async def _on_service(house: House, running: Running) -> None:
     turn = running.turn
     turn.enter(Phase.PREPARATION)
-    if running.cut is not None:
-        await _never_started(house, running.cut, turn)
-        return
     try:
         await _started(house, turn)
     except StorageUnavailableError as error:
@@ -191,7 +193,8 @@ async def _started(house: House, turn: Turn) -> None:
 async def _never_started(house: House, cut: Cut, turn: Turn) -> None:
     await given_back(house, turn.reservation, cut)
     if cut is Cut.OWNER:
-        await to_the_end(house.store.deliveries.cancel_waiting(turn.delivery.id))
+        waiting = house.store.deliveries.cancel_waiting
+        await stored(house.clock, turn.delivery.id, lambda: waiting(turn.delivery.id))
 
 
 async def _executed(house: House, running: Running) -> Outcome:

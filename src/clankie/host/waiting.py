@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -42,13 +42,23 @@ async def event_within(clock: Clock, event: asyncio.Event, seconds: float) -> bo
     return event.is_set()
 
 
-async def finished_within(clock: Clock, task: asyncio.Task[object], seconds: float) -> bool:
-    """Wait for the task at most that long; whether it has ended. The task is left as it is."""
+async def finished_within(
+    clock: Clock, task: asyncio.Task[Any], seconds: float, unless: asyncio.Event
+) -> bool:
+    """Wait for the task at most that long, and not beyond `unless`; whether it has ended.
+
+    The task is left as it is.
+    """
     async with asyncio.TaskGroup() as tasks:
-        timer = tasks.create_task(clock.sleep(seconds))
-        await asyncio.wait({timer, task}, return_when=asyncio.FIRST_COMPLETED)
-        timer.cancel()
+        others = {tasks.create_task(clock.sleep(seconds)), tasks.create_task(_came(unless))}
+        await asyncio.wait({task, *others}, return_when=asyncio.FIRST_COMPLETED)
+        for other in others:
+            other.cancel()
     return task.done()
+
+
+async def _came(event: asyncio.Event) -> None:
+    await event.wait()
 
 
 async def to_the_end(work: Coroutine[object, object, T]) -> T:
