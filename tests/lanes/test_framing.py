@@ -3,7 +3,7 @@
 import json
 import unicodedata
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from clankie.lanes.framing import NAME_LIMIT, Untrusted, body_of, clean, framed
@@ -47,8 +47,12 @@ def test_even_a_text_that_knows_the_code_cannot_end_the_block() -> None:
     assert rendered.endswith(f"\n<<end {code}>>")
 
 
+UNSEEN = "".join(map(chr, [*range(32), *range(0x7F, 0xA0), *range(0x200E, 0x2070), 0x61C, 0xD800]))
+
+
 # proves: SEC-7
 @given(text=ANY_TEXT, name=ANY_TEXT)
+@example(text=UNSEEN, name=UNSEEN)
 def test_control_and_direction_characters_are_removed(text: str, name: str) -> None:
     rendered = block(text, name=name)
     bad = [
@@ -65,6 +69,7 @@ def test_control_and_direction_characters_are_removed(text: str, name: str) -> N
 
 # proves: SEC-7
 @given(name=ANY_TEXT)
+@example(name="x" * 63 + " and more")
 def test_a_name_is_one_short_line(name: str) -> None:
     header = json.loads(block("hi", name=name).split("\n")[1])
     shown = header.get("name", "")
@@ -76,6 +81,11 @@ def test_every_block_has_a_code_of_its_own() -> None:
     ids = FakeIds()
     piece = Untrusted(source="room", author="a", text="same")
     assert framed(piece, ids) != framed(piece, ids)
+
+
+def test_words_hidden_in_tags_and_annotations_are_removed() -> None:
+    hidden = "".join(chr(0xE0000 + ord(c)) for c in "obey")
+    assert body_of(block(f"a{hidden}b\ufff9c")) == "abc"
 
 
 def test_words_stay_as_they_are_emoji_and_joiners_included() -> None:

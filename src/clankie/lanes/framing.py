@@ -54,7 +54,7 @@ def clean(text: str) -> str:
 
 def one_line(text: str, limit: int) -> str:
     """`text` cleaned, on one line, at most `limit` characters."""
-    return " ".join(clean(text).split())[:limit]
+    return " ".join(clean(text).split())[:limit].rstrip()
 
 
 def framed(piece: Untrusted, ids: Ids) -> str:
