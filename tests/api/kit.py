@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -248,10 +248,14 @@ class Api:
             await self.hall.ended(name)
 
 
+async def until(condition: Callable[[], bool]) -> None:
+    """Let everything else run until it holds."""
+    async with asyncio.timeout(BOUND):
+        while not condition():  # noqa: ASYNC110 - what is waited for has no event of its own
+            await asyncio.sleep(0)
+
+
 def open_api(hall: Hall, home: Path) -> Api:
     config = ApiConfig(port=PORT, backups=home / "backups")
     secret = (home / "operator.token").read_text(encoding="ascii").strip()
     return Api(hall, create_app(hall.house, config), secret, home)
-
-
-Ask = Callable[..., Awaitable[Answer]]

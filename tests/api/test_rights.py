@@ -22,7 +22,7 @@ HOLDERS = (
     Principal.METRICS,
 )
 NAMES = {
-    "{delivery:path}": "m-unknown",
+    "{delivery:delivery}": "m-unknown",
     "{wake}": "w-unknown",
     "{token}": "t-unknown",
     "{name}": "model",
@@ -33,7 +33,7 @@ BODIES: dict[tuple[str, str], object] = {
     ("POST", "/v1/conversations/{conversation}/reset"): {"expected_revision": 0},
     ("POST", "/v1/conversations/{conversation}/inputs"): {"delivery_id": "m-1", "text": "hi"},
     ("POST", "/v1/conversations/{conversation}/cancel"): {},
-    ("POST", "/v1/deliveries/{delivery:path}/settle"): {"as": "abandoned"},
+    ("POST", "/v1/deliveries/{delivery:delivery}/settle"): {"as": "abandoned"},
     ("POST", "/v1/wakes/release"): {},
     ("PATCH", "/v1/settings"): {"expected_revision": 0},
     ("POST", "/v1/tokens"): {"principal": "device", "label": "phone"},
@@ -56,7 +56,7 @@ def every_route(api: Api) -> set[tuple[str, str]]:
     app = cast("Routes", api.app.app)
     framework = [one for one in app.framework.routes if isinstance(one, APIRoute)]
     assert len(framework) == len(app.framework.routes)
-    return routes_of([*framework]) | routes_of([one for one in app.hot])
+    return routes_of([*framework]) | routes_of(list(app.hot))
 
 
 async def asked(

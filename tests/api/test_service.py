@@ -54,16 +54,18 @@ async def test_a_backup_is_written_beside_the_state_for_us_alone(api: Api) -> No
     assert answer.status == 201
     path = Path(answer.json["path"])
     assert path.parent == api.home / "backups"
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    assert (mode(path), mode(path.parent)) == (0o600, 0o700)
 
 
-async def test_a_backup_goes_where_the_owner_says(api: Api, tmp_path: Path) -> None:
-    named = tmp_path / "mine.db"
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+async def test_a_backup_goes_where_the_owner_says(
+    api: Api, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    named, folder = tmp_path / "mine.db", tmp_path_factory.mktemp("folder")
     assert (await api.post("/v1/backups", {"path": str(named)})).json["path"] == str(named)
-    assert named.exists()
-    folder = tmp_path / "folder"
-    folder.mkdir()
     inside = await api.post("/v1/backups", {"path": str(folder)})
     assert Path(inside.json["path"]).parent == folder
     again = await api.post("/v1/backups", {"path": str(named)})

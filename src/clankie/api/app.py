@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final
 
 from fastapi import FastAPI
 from fastapi.middleware.asyncexitstack import AsyncExitStackMiddleware
-from starlette.routing import Router
+from starlette.exceptions import HTTPException
+from starlette.routing import Route, Router
 
 from clankie import __version__
 from clankie.api import (
@@ -43,6 +46,8 @@ _RESOURCES = (
     login,
 )
 
+_PARAMETER: Final = re.compile(r"\{[^}]*\}")
+
 
 class Routes:
     """Hot routes first; what they do not know goes to the framework."""
@@ -56,7 +61,21 @@ class Routes:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request that passed the gate."""
         scope["app"] = self.framework
-        await self._router(scope, receive, send)
+        try:
+            await self._router(scope, receive, send)
+        except HTTPException as error:
+            if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+                error.headers = {"Allow": self._allowed(scope["path"])}
+            raise
+
+    def _allowed(self, path: str) -> str:
+        """The methods of a path, over all routes that share its most literal template."""
+        found: dict[str, set[str]] = {}
+        for route in (*self.hot, *self.framework.routes):
+            if isinstance(route, Route) and route.path_regex.match(path):
+                found.setdefault(route.path, set()).update(route.methods or ())
+        literal = max(found, key=lambda template: len(_PARAMETER.sub("", template)))
+        return ", ".join(sorted(found[literal]))
 
 
 def _framework() -> FastAPI:

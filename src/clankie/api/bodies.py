@@ -6,6 +6,10 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+CONVERSATION = {"pattern": "^[a-z0-9][a-z0-9-]{0,63}$"}
+DELIVERY = {"pattern": "^([a-z][a-z0-9-]{0,63}/)?[A-Za-z0-9._:-]{1,128}$"}
+"""What `core.ids` checks, as the description of the interface says it."""
+
 Revision = Annotated[int, Field(ge=0, lt=2**53, description="the revision the caller saw")]
 """A revision as a client sends it back."""
 

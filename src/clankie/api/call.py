@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from fastapi import Depends, Request
+from fastapi import Depends, Path, Request
 
 from clankie.api.auth import Caller
+from clankie.api.bodies import CONVERSATION
 from clankie.api.door import Door
 from clankie.api.rights import RIGHTS
 from clankie.core import ids
@@ -78,7 +79,9 @@ Asked = Annotated[Call, Depends(_call)]
 """The parameter by which a route of the framework gets its call."""
 
 
-def _conversation(conversation: str) -> str:
+def _conversation(
+    conversation: Annotated[str, Path(json_schema_extra=CONVERSATION)],
+) -> str:
     return ids.conversation_id(conversation)
 
 

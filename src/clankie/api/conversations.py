@@ -8,7 +8,7 @@ from fastapi import Query
 from pydantic import Field
 from starlette.responses import PlainTextResponse
 
-from clankie.api.bodies import Body, Revision
+from clankie.api.bodies import DELIVERY, Body, Revision
 from clankie.api.call import Asked, Here
 from clankie.api.replies import Json
 from clankie.api.routing import router
@@ -20,6 +20,8 @@ from clankie.host import conversations, selfstate
 
 routes = router("conversations")
 
+_SECTION = f"({'|'.join(selfstate.SECTIONS)})"
+_SECTIONS = {"pattern": f"^{_SECTION}(,{_SECTION})*$"}
 _HERE = "/v1/conversations/{conversation}"
 
 
@@ -29,7 +31,9 @@ class NewConversationBody(Body):
     request_id: str = Field(min_length=1, max_length=128, pattern=r"^[A-Za-z0-9._:-]+$")
     name: str = Field(min_length=1, max_length=80)
     kind: Literal["global", "workspace"]
-    directory: str | None = Field(default=None, max_length=4_096)
+    directory: str | None = Field(
+        default=None, max_length=4_096, json_schema_extra={"pattern": "^/"}
+    )
 
 
 class RenameBody(Body):
@@ -48,7 +52,7 @@ class ResetBody(Body):
 class CancelBody(Body):
     """Which delivery to cancel; without one, whatever runs."""
 
-    delivery_id: str | None = Field(default=None, max_length=200)
+    delivery_id: str | None = Field(default=None, json_schema_extra=DELIVERY)
 
 
 @routes.get("/v1/conversations")
@@ -149,7 +153,7 @@ def _entry(entry: Entry) -> dict[str, Any]:
 async def read_prompt(
     call: Asked,
     conversation: Here,
-    sections: Annotated[str, Query(min_length=1, max_length=200)] = ",".join(selfstate.SECTIONS),
+    sections: Annotated[str, Query(json_schema_extra=_SECTIONS)] = ",".join(selfstate.SECTIONS),
 ) -> PlainTextResponse:
     """Plain text for a harness. Reading it moves nothing."""
     wanted = tuple(name.strip() for name in sections.split(","))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import Response
+from fastapi import Path, Response
 from pydantic import Field
 
 from clankie.api.bodies import Body
@@ -17,12 +17,18 @@ from clankie.host.ports import Credential
 
 routes = router("credentials")
 
+Name = Annotated[str, Path(json_schema_extra={"pattern": "^[a-z0-9][a-z0-9._-]{0,63}$"})]
+
 
 class CredentialBody(Body):
     """A secret, and the only origin it is sent to."""
 
-    origin: str = Field(min_length=1, max_length=500)
-    secret: str = Field(min_length=1, max_length=credentials.SECRET_LIMIT)
+    origin: str = Field(min_length=1, max_length=500, json_schema_extra={"pattern": "^https?://"})
+    secret: str = Field(
+        min_length=1,
+        max_length=credentials.SECRET_LIMIT,
+        json_schema_extra={"pattern": "^[ -~]+$"},
+    )
 
 
 @routes.get("/v1/credentials")
@@ -32,7 +38,7 @@ async def list_credentials(call: Asked) -> Json:
 
 
 @routes.put("/v1/credentials/{name}")
-async def put_credential(call: Asked, name: str, body: CredentialBody) -> Json:
+async def put_credential(call: Asked, name: Name, body: CredentialBody) -> Json:
     """Keep or replace one."""
     await credentials.put(call.house, name, body.origin, body.secret)
     kept = next(one for one in call.house.credentials.list() if one.name == name)
@@ -40,7 +46,7 @@ async def put_credential(call: Asked, name: str, body: CredentialBody) -> Json:
 
 
 @routes.delete("/v1/credentials/{name}", status_code=204)
-async def remove_credential(call: Asked, name: str) -> Response:
+async def remove_credential(call: Asked, name: Name) -> Response:
     """Forget one."""
     if not call.house.credentials.remove(name):
         raise CredentialNotFoundError(name)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from fastapi import Query
+from fastapi import Path, Query
 from pydantic import Field
+from starlette.convertors import StringConvertor, register_url_convertor
 
-from clankie.api.bodies import Body
+from clankie.api.bodies import CONVERSATION, DELIVERY, Body
 from clankie.api.call import Asked
 from clankie.api.replies import Json
 from clankie.api.routing import router
@@ -21,6 +22,16 @@ routes = router("deliveries")
 _WAIT = 30.0
 
 
+class _Named(StringConvertor):
+    """A delivery's id in a path: bare, or with the principal it belongs to before it."""
+
+    regex = "(?:[^/]+/)?[^/]+"
+
+
+register_url_convertor("delivery", _Named())
+Named = Annotated[str, Path(json_schema_extra=DELIVERY)]
+
+
 class SettleBody(Body):
     """How an uncertain delivery is closed."""
 
@@ -30,9 +41,9 @@ class SettleBody(Body):
 @routes.get("/v1/deliveries")
 async def list_deliveries(
     call: Asked,
-    conversation: Annotated[str | None, Query()] = None,
+    conversation: Annotated[str | None, Query(json_schema_extra=CONVERSATION)] = None,
     state: Annotated[list[InputState] | None, Query()] = None,
-    after: Annotated[str | None, Query()] = None,
+    after: Annotated[str | None, Query(json_schema_extra=DELIVERY)] = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
 ) -> Json:
     """Receipts in order of admission; `state` may be given more than once."""
@@ -50,10 +61,10 @@ async def list_deliveries(
     return Json({"deliveries": [one.to_wire() for one in page], "has_more": len(found) > len(page)})
 
 
-@routes.get("/v1/deliveries/{delivery:path}")
+@routes.get("/v1/deliveries/{delivery:delivery}")
 async def read_delivery(
     call: Asked,
-    delivery: str,
+    delivery: Named,
     wait: Annotated[float, Query(allow_inf_nan=False)] = 0.0,
 ) -> Json:
     """The receipt; with `wait`, up to that many seconds until it ended or is uncertain."""
@@ -62,10 +73,10 @@ async def read_delivery(
     return Json((await deliveries.read(call.house, delivery, within)).to_wire())
 
 
-@routes.post("/v1/deliveries/{delivery:path}/settle")
+@routes.post("/v1/deliveries/{delivery:delivery}/settle")
 async def settle_delivery(
     call: Asked,
-    delivery: str,
+    delivery: Named,
     body: SettleBody,  # noqa: ARG001 - it can say one thing only, and saying it is the check
 ) -> Json:
     """Close an uncertain delivery as unknown."""

@@ -8,6 +8,7 @@ one is not JSON or not UTF-8), so a body without a backslash and u is not walked
 from __future__ import annotations
 
 import json
+import math
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from clankie.api.errors import BadJsonError, UnsupportedMediaTypeError
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 DEPTH_LIMIT: Final = 32
+_EXACT: Final = 2**53
 _TEXT_RULE: Final = "text without NUL and without lone surrogates"
 
 
@@ -31,7 +33,17 @@ def _no_constant(name: str) -> NoReturn:
     raise BadJsonError(f"{name} is not a JSON number")
 
 
-_DECODER: Final = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant)
+def _number(text: str) -> float | int:
+    """``2.0`` is the whole number 2, as JSON Schema has it; ``1e999`` is no number at all."""
+    value = float(text)
+    if math.isinf(value):
+        raise BadJsonError("a number is too large")
+    return int(value) if value.is_integer() and abs(value) < _EXACT else value
+
+
+_DECODER: Final = json.JSONDecoder(
+    object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_number
+)
 
 
 def decode(raw: bytes) -> object:

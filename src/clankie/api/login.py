@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
 from fastapi import Request, Response
-from pydantic import Field
 
 from clankie.api.auth import COOKIE, CSRF_COOKIE, SESSION, csrf_of
-from clankie.api.bodies import Body
 from clankie.api.call import DOOR, Asked
 from clankie.api.errors import TokenUnknownError
 from clankie.api.guard import HEAD
@@ -31,12 +29,6 @@ _GIVEN = 64
 _RULE = "the eight characters that were shown"
 
 
-class LoginBody(Body):
-    """The code that `/v1/login-codes` made."""
-
-    code: str = Field(min_length=1, max_length=_GIVEN)
-
-
 @routes.post("/v1/login-codes", status_code=201)
 async def make_code(call: Asked) -> Json:
     """A code that opens one session within a minute."""
@@ -44,7 +36,7 @@ async def make_code(call: Asked) -> Json:
     return Json({"code": code, "expires_at": timestamp(until)}, 201)
 
 
-@routes.post("/v1/login", openapi_extra={"x-body": "LoginBody"})
+@routes.post("/v1/login")
 async def log_in(request: Request) -> Response:
     """Trade a code for the session cookie. A form is answered with the way to the console."""
     door: Door = request.scope[DOOR]

@@ -13,7 +13,7 @@ from clankie.api.problems import MEDIA_TYPE, STATUS
 from clankie.api.replies import Reply
 from clankie.api.rights import PUBLIC
 from clankie.api.routing import plain
-from clankie.api.schemas import COMPONENTS, COUNT, NUMBER, TEXT, Schema, ref
+from clankie.api.schemas import COMPONENTS, COUNT, NUMBER, TEXT, Schema, ref, shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -27,6 +27,7 @@ _HERE: Final = "/v1/conversations/{conversation}"
 _JSON: Final = "application/json"
 _SSE: Final = "text/event-stream"
 _PATHS: Final = "paths"
+_LOGIN: Final = "/v1/login"
 
 ANSWERS: Final[Mapping[tuple[str, str], Mapping[int, str]]] = {
     ("GET", "/v1/health"): {200: "Health"},
@@ -115,6 +116,10 @@ def describe(framework: FastAPI) -> dict[str, Any]:
 
 def _complete(operation: dict[str, Any], method: str, path: str) -> None:
     route = (method, path)
+    if path == _LOGIN:
+        code = shape("The code.", {"code": {"type": "string", "minLength": 1, "maxLength": 64}})
+        content = {_JSON: {"schema": code}, "application/x-www-form-urlencoded": {"schema": code}}
+        operation["requestBody"] = {"required": True, "content": content}
     responses: dict[str, Any] = {}
     for status, said in ANSWERS[route].items():
         responses[str(status)] = _answer(said, operation.get("responses", {}), status)
@@ -140,9 +145,9 @@ def _answer(said: str, before: Mapping[str, Any], status: int) -> dict[str, Any]
 
 def _errors(operation: Mapping[str, Any], route: tuple[str, str]) -> Iterable[int]:
     found = set(_ALWAYS)
-    if route not in PUBLIC or route[1] == "/v1/login":
+    if route not in PUBLIC or route[1] == _LOGIN:
         found.update(_WITH_TOKEN)
-    if "requestBody" in operation or route[1] == "/v1/login":
+    if "requestBody" in operation:
         found.update(_WITH_BODY)
     if "{" in route[1] or operation.get("parameters") or route[0] == "POST":
         found.update(_WITH_NAME)

@@ -31,7 +31,7 @@ NOBODY: Final[frozenset[Principal]] = frozenset()
 """A route that asks for no token."""
 
 _HERE: Final = "/v1/conversations/{conversation}"
-_DELIVERY: Final = "/v1/deliveries/{delivery:path}"
+_DELIVERY: Final = "/v1/deliveries/{delivery:delivery}"
 
 RIGHTS: Final[Mapping[tuple[str, str], frozenset[Principal]]] = {
     ("GET", "/v1/health"): NOBODY,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from clankie.api.bodies import DELIVERY
 from clankie.core.admission import TEXT_LIMIT, Mode, Origin
 from clankie.core.conversation import Kind, Principal, Role, State, ToolPhase, TurnPhase
 from clankie.core.delivery import InputState, SeatState, ServiceState
@@ -29,6 +30,12 @@ TIME: Final[Schema] = {
     "description": "RFC 3339, UTC, milliseconds",
 }
 ANY_OBJECT: Final[Schema] = {"type": "object"}
+WORDS: Final[Schema] = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": TEXT_LIMIT,
+    "pattern": r"[^\s\u001c-\u001f\u0085]",
+}
 DELIVERY_ID: Final[Schema] = {"type": "string", "pattern": r"^[A-Za-z0-9._:-]{1,128}$"}
 
 
@@ -88,6 +95,21 @@ def _setting(one: Any, default: object) -> Schema:  # noqa: ANN401 - a dataclass
         "maximum": one.metadata["high"],
     }
 
+
+def _patch(value: object) -> Schema:
+    """The merge patch of the tree: any part of it, and null for a default."""
+    members: dict[str, Schema] = {}
+    for one in fields(value):  # type: ignore[arg-type]
+        default = getattr(value, one.name)
+        inner = _patch(default) if is_dataclass(default) else _setting(one, default)
+        inner.pop("default", None)
+        members[one.name] = {"anyOf": [inner, {"type": "null"}]}
+    return {"type": "object", "properties": members, "additionalProperties": False}
+
+
+_REVISION: Final[Schema] = {"type": "integer", "minimum": 0, "exclusiveMaximum": 2**53}
+PATCH: Final[Schema] = _patch(DEFAULTS)
+PATCH["properties"]["expected_revision"] = _REVISION
 
 PROBLEM: Final = shape(
     "Why it was refused. `code` is stable, `detail` says what to do; further members are facts.",
@@ -226,12 +248,12 @@ _DELIVERIES: Final[dict[str, Schema]] = {
         "A message to admit.",
         {
             "delivery_id": DELIVERY_ID,
-            "text": {"type": "string", "minLength": 1, "maxLength": TEXT_LIMIT},
+            "text": WORDS,
         },
         {
             "expected_revision": COUNT | {"exclusiveMaximum": 2**53},
             "mode": one_of(Mode),
-            "retry_of": TEXT,
+            "retry_of": {"type": "string", **DELIVERY},
             "attachments": {"type": "array", "maxItems": 0, "description": "not supported yet"},
         },
     ),

@@ -44,12 +44,11 @@ class Protocol(HttpToolsProtocol):
     _in_head = True
 
     def data_received(self, data: bytes) -> None:
-        """Count what comes before a head is complete."""
+        """Count what comes before a head is complete: both ends of a request set it back to 0."""
+        if self._in_head:
+            self._pending += len(data)
         super().data_received(data)
-        if not self._in_head or self.transport.is_closing():
-            return
-        self._pending += len(data)
-        if self._pending > 2 * HEAD_LIMIT:
+        if self._pending > 2 * HEAD_LIMIT and not self.transport.is_closing():
             # No answer is owed yet: the gate never saw this request.
             self.transport.write(_HEAD_REFUSED)
             self.transport.close()
@@ -62,7 +61,7 @@ class Protocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """What follows is another head."""
-        self._in_head = True
+        self._in_head, self._pending = True, 0
         super().on_message_complete()
 
 

@@ -10,6 +10,7 @@ from clankie.api.bodies import Body, Revision
 from clankie.api.call import Asked
 from clankie.api.replies import Json
 from clankie.api.routing import router
+from clankie.api.schemas import PATCH
 from clankie.core.settings import to_wire
 from clankie.host import settings
 from clankie.host.house import House
@@ -23,7 +24,9 @@ class SettingsBody(Body):
     The members beside `expected_revision` are the patch.
     """
 
-    model_config = ConfigDict(strict=True, extra="allow")
+    model_config = ConfigDict(
+        strict=True, extra="allow", json_schema_extra=lambda schema: schema.update(PATCH)
+    )
     expected_revision: Revision
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import Query, Response
 from pydantic import Field
 
-from clankie.api.bodies import Body
+from clankie.api.bodies import CONVERSATION, Body
 from clankie.api.call import Asked
 from clankie.api.replies import Json, done
 from clankie.api.routing import router
@@ -20,14 +20,17 @@ from clankie.host import wakes
 routes = router("wakes")
 
 
+Where = Annotated[str | None, Query(json_schema_extra=CONVERSATION)]
+
+
 class ReleaseBody(Body):
     """Where; everywhere when it names nothing."""
 
-    conversation: str | None = Field(default=None, max_length=64)
+    conversation: str | None = Field(default=None, json_schema_extra=CONVERSATION)
 
 
 @routes.get("/v1/wakes")
-async def list_wakes(call: Asked, conversation: Annotated[str | None, Query()] = None) -> Json:
+async def list_wakes(call: Asked, conversation: Where = None) -> Json:
     """Those that wait by due time, then those that are held or tried again."""
     if conversation is not None:
         ids.conversation_id(conversation)
