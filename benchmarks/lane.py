@@ -1,26 +1,16 @@
 """What the service lane adds to a turn, next to what the bare HTTP client needs for the same bytes.
 
 A turn here: 34 messages of history, a new one, two tools declared, an answer in 20 chunks. The
-"tool" rows ask the model twice and run one tool between. The server is another process on this
-machine that answers at once. Milliseconds, median of the turns; CPU is this process's.
-
-    python benchmarks/lane.py [--turns 300]
+tool rows ask the model twice and run one tool between. The model server is another process.
 """
 
 from __future__ import annotations
 
-import argparse
-import asyncio
 import gc
-import json
-import statistics
-import subprocess
-import sys
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
-from typing import Any, cast
 
 import httpx2
 import uvloop
@@ -42,10 +32,12 @@ from clankie.lanes.openai_wire import body
 from clankie.lanes.runner import Kit, Run
 from clankie.lanes.session import Session
 from clankie.lanes.tools import TOOLS
+from processes import helper
+from servers import WORDS
+from shape import Rounds, Row
 
 WARM = 30
 TEXT = "Lorem ipsum dolor sit amet, consectetur adipiscing elit. " * 4
-WORDS = [f"word{n} " for n in range(20)]
 NOW = datetime(2026, 11, 30, tzinfo=UTC)
 KIT = Kit(
     clock=SystemClock(),
@@ -53,79 +45,6 @@ KIT = Kit(
     tools=TOOLS,
     specs=[tool.spec() for tool in TOOLS.values()],
 )
-
-
-# ── the server, in another process ───────────────────────────────────────────────────────────────
-
-
-def event(payload: object) -> bytes:
-    """One server-sent event as an HTTP chunk."""
-    data = b"data: " + json.dumps(payload).encode() + b"\n\n"
-    return b"%x\r\n%b\r\n" % (len(data), data)
-
-
-def answer(*deltas: dict[str, Any], finish: str) -> list[bytes]:
-    """A whole response, in the pieces it is written in."""
-    head = (
-        b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
-    )
-    base = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "local"}
-    said = [
-        event({**base, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
-        for delta in deltas
-    ]
-    end = event({**base, "choices": [{"index": 0, "delta": {}, "finish_reason": finish}]})
-    usage = {"prompt_tokens": 900, "completion_tokens": 20, "total_tokens": 920}
-    done = b"e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n"
-    return [head, *said, end, event({**base, "choices": [], "usage": usage}), done]
-
-
-SPEAKS = answer(*({"content": word} for word in WORDS), finish="stop")
-CALLS = answer(
-    {
-        "tool_calls": [
-            {"index": 0, "id": "c1", "type": "function", "function": {"name": "get_self_state"}}
-        ]
-    },
-    {"tool_calls": [{"index": 0, "function": {"arguments": "{"}}]},
-    {"tool_calls": [{"index": 0, "function": {"arguments": "}"}}]},
-    finish="tool_calls",
-)
-
-
-class Server(asyncio.Protocol):
-    """Answers every request at once; one that ends with the word TOOL gets a tool call first."""
-
-    def __init__(self) -> None:
-        self.data = b""
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Somebody connected."""
-        self.transport = cast("asyncio.Transport", transport)
-
-    def data_received(self, data: bytes) -> None:
-        """Answer once a request is complete."""
-        self.data += data
-        head, found, rest = self.data.partition(b"\r\n\r\n")
-        if not found:
-            return
-        length = int(head.lower().partition(b"content-length:")[2].split(b"\r\n", 1)[0])
-        if len(rest) < length:
-            return
-        self.data = rest[length:]
-        wants = b'"TOOL"' in rest[:length] and b'"role":"tool"' not in rest[:length]
-        for chunk in CALLS if wants else SPEAKS:
-            self.transport.write(chunk)
-
-
-async def serve() -> None:
-    """Listen until the process is ended; the port goes to standard output."""
-    server = await asyncio.get_running_loop().create_server(Server, "127.0.0.1", 0)
-    print(server.sockets[0].getsockname()[1], flush=True)
-    await server.serve_forever()
-
-
-# ── the turn ─────────────────────────────────────────────────────────────────────────────────────
 
 
 class NullHost:
@@ -227,55 +146,51 @@ def floor(client: httpx2.AsyncClient, url: str) -> Callable[[], Awaitable[None]]
     return run
 
 
-async def measured(name: str, once: Callable[[], Awaitable[None]], turns: int) -> None:
-    """Print the medians of one row."""
+async def _median(once: Callable[[], Awaitable[None]], turns: int) -> Rounds:
+    """Milliseconds of processor of each turn."""
     for _ in range(WARM):
         await once()
     gc.collect()
-    cpu: list[float] = []
-    wall: list[float] = []
+    found: list[float] = []
     for _ in range(turns):
-        c, w = time.process_time(), time.perf_counter()
+        began = time.process_time()
         await once()
-        cpu.append(time.process_time() - c)
-        wall.append(time.perf_counter() - w)
-    ms = [1_000 * statistics.median(cpu), 1_000 * statistics.median(wall)]
-    print(f"{name:<52}{ms[0]:>9.3f}{ms[1]:>9.3f}", flush=True)
+        found.append((time.process_time() - began) * 1_000)
+    return Rounds.of(found)
 
 
-async def main(turns: int, port: int) -> None:
-    """Print the table."""
+async def _measure(turns: int, port: int) -> list[Row]:
     models = Models(model="openai-chat:local", base_url=f"http://127.0.0.1:{port}/v1")
     settings = Settings(models=models)
-    print(f"{'a turn of the service lane, median of ' + str(turns):<52}{'CPU ms':>9}{'wall ms':>9}")
     async with make_client() as client:
         at = endpoint(models)
         remote = OpenAIChat(
             client=client, endpoint=at, secret=None, silence=60.0, clock=KIT.clock, quote=str
         )
         memory = MemoryModel()
-        await measured("floor: bare HTTP client, same bytes", floor(client, at.url), turns)
-        await measured("lane, model in memory", turn(memory, settings, "hi"), turns)
-        await measured("lane, model in memory, a tool", turn(memory, settings, "TOOL"), turns)
-        await measured("lane, model on a local server", turn(remote, settings, "hi"), turns)
-        await measured(
-            "lane, model on a local server, a tool", turn(remote, settings, "TOOL"), turns
+        bare = await _median(floor(client, at.url), turns)
+        parts = {
+            "model in memory": turn(memory, settings, "hi"),
+            "model in memory, a tool": turn(memory, settings, "TOOL"),
+            "local server": turn(remote, settings, "hi"),
+            "local server, a tool": turn(remote, settings, "TOOL"),
+            "local server, session at its bound": turn(remote, settings, "hi", 180),
+        }
+        found = {name: await _median(once, turns) for name, once in parts.items()}
+    return [
+        Row(
+            name=f"lane, {name}, processor of a turn",
+            figure=took.median,
+            unit="ms",
+            floor=bare.median if "server" in name else None,
+            floor_is="bare HTTP client, same bytes" if "server" in name else "",
+            spread=took.spread,
         )
-        fullest = turn(remote, settings, "hi", 180)
-        await measured("lane, local server, session at its bound", fullest, turns)
+        for name, took in found.items()
+    ]
 
 
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--turns", type=int, default=300)
-    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.serve:
-        uvloop.run(serve())
-        sys.exit()
-    with subprocess.Popen([sys.executable, __file__, "--serve"], stdout=subprocess.PIPE) as other:
-        try:
-            assert other.stdout is not None  # noqa: S101 - it was asked for
-            uvloop.run(main(given.turns, int(other.stdout.readline())))
-        finally:
-            other.terminate()
+def rows(*, quick: bool) -> list[Row]:
+    """The lane alone, over a model in memory and over one on a local server."""
+    with helper("model") as model:
+        return uvloop.run(_measure(60 if quick else 200, model.port))

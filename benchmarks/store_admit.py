@@ -1,27 +1,28 @@
 """Durable admissions at the store: processor time a unit, beside a floor measured in the same run.
 
-    python benchmarks/store_admit.py [--units 20000] [--writers 64] [--directory DIR]
-
 The floor writes the same rows to a bare connection on one thread, in batches as large as there are
 writers, with the same durability and nothing else: no decision, no receipt, no event loop.
 """
 
-import argparse
-import asyncio
-import tempfile
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from pathlib import Path
+from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import anyio
 import apsw
+import uvloop
 
 from clankie.core.admission import Offer
 from clankie.core.conversation import OPERATOR, Kind
+from clankie.host.clock import NoCrash, SystemClock, SystemIds
 from clankie.host.ports import NewConversation
 from clankie.store.sqlite import SqliteStore, connect, migrate
+from shape import Meter, Rounds, Row, scratch
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WRITERS = 64
 CONVERSATIONS = 16
 TEXT = "Would you look at the build that failed this morning, and tell me what changed? " * 3
 NAMES = [f"conversation-{n:026d}" for n in range(CONVERSATIONS)]
@@ -41,57 +42,7 @@ MOVE = "INSERT INTO transition (record, before, after, at) VALUES (?, NULL, 'que
 HEAD = "UPDATE conversation SET cursor = ?, ordinal = ?, waiting = ? WHERE n = ?"
 
 
-@dataclass(frozen=True)
-class Figure:
-    """What one run took; seconds."""
-
-    name: str
-    units: int
-    cpu: float
-    wall: float
-
-    def line(self) -> str:
-        """One row of the table."""
-        cpu, rate = self.cpu / self.units * 1e6, self.units / self.wall
-        return f"{self.name:<44} {cpu:>10.1f} {rate:>12,.0f}"
-
-
-class _Clock:
-    def now(self) -> datetime:
-        return datetime.fromtimestamp(time.time_ns() // 1_000_000 / 1000, UTC)
-
-    def monotonic(self) -> float:
-        return time.perf_counter()
-
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
-
-
-class _Ids:
-    def __init__(self) -> None:
-        self._count = 0
-
-    def new(self, prefix: str) -> str:
-        self._count += 1
-        return f"{prefix}-{self._count:026d}"
-
-    def secret(self) -> str:
-        return self.new("secret")
-
-
-class _NoCrash:
-    def reach(self, name: str) -> None:
-        del name
-
-
-def measured(name: str, units: int, work: Callable[[], None]) -> Figure:
-    """Run it once and read both clocks."""
-    wall, cpu = time.perf_counter(), time.process_time()
-    work()
-    return Figure(name, units, time.process_time() - cpu, time.perf_counter() - wall)
-
-
-def floor(path: Path, units: int, batch: int) -> Figure:
+def floor(path: Path, units: int, batch: int) -> Meter:
     """The same rows on a bare connection."""
     database = connect.writer(path)
     migrate.migrate(database, migrate.migrations(), 0)
@@ -100,14 +51,14 @@ def floor(path: Path, units: int, batch: int) -> Figure:
     bare.execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -16384")
     for name in NAMES:
         bare.execute(CONVERSATION, (name, name))
-    figure = measured(
-        "floor: bare connection, the same rows", units, lambda: rows(bare, units, batch)
-    )
+    meter = Meter()
+    _fill(bare, units, batch)
+    meter.stop()
     bare.close()
-    return figure
+    return meter
 
 
-def rows(bare: apsw.Connection, units: int, batch: int) -> None:
+def _fill(bare: apsw.Connection, units: int, batch: int) -> None:
     """What an admission leaves, without what decides it."""
     at, cursors = 1_790_000_000_000, [0] * CONVERSATIONS
     for first in range(0, units, batch):
@@ -124,10 +75,14 @@ def rows(bare: apsw.Connection, units: int, batch: int) -> None:
         bare.execute("COMMIT")
 
 
-async def store(path: Path, units: int, writers: int) -> Figure:
+async def store(path: Path, units: int, writers: int) -> Meter:
     """The store, with so many callers at once."""
     async with SqliteStore(
-        path, clock=_Clock(), ids=_Ids(), crash=_NoCrash(), committed=lambda _events, _touched: None
+        path,
+        clock=SystemClock(),
+        ids=SystemIds(),
+        crash=NoCrash(),
+        committed=lambda _events, _touched: None,
     ) as opened:
         await opened.boot()
         for name in NAMES:
@@ -141,30 +96,54 @@ async def store(path: Path, units: int, writers: int) -> Figure:
                 )
                 await opened.deliveries.admit(offer, units)
 
-        wall, cpu = time.perf_counter(), time.process_time()
-        async with asyncio.TaskGroup() as callers:
+        meter = Meter()
+        async with anyio.create_task_group() as callers:
             for number in range(writers):
-                callers.create_task(caller(number))
-        spent = time.process_time() - cpu, time.perf_counter() - wall
-    return Figure(f"store: admit, {writers} writers", units, *spent)
+                callers.start_soon(caller, number)
+        return meter.stop()
 
 
-def main() -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--units", type=int, default=20_000)
-    parser.add_argument("--writers", type=int, default=64)
-    parser.add_argument("--directory", type=Path, default=None)
-    given = parser.parse_args()
-    print(f"{given.units:,} units; CPU is of the whole process")
-    print(f"{'':<44} {'us CPU/unit':>10} {'units/s':>12}")
-    with tempfile.TemporaryDirectory(dir=given.directory) as directory:
-        place = Path(directory)
-        print(floor(place / "floor.db", given.units, given.writers).line())
-        print(asyncio.run(store(place / "store.db", given.units, given.writers)).line())
-        one = given.units // 20
-        print(asyncio.run(store(place / "single.db", one, 1)).line())
+def rows(*, quick: bool) -> list[Row]:
+    """The store under many callers and under one, beside the bare connection."""
+    units, rounds = (4_000, 2) if quick else (10_000, 3)
+    bare: list[Meter] = []
+    many: list[Meter] = []
+    single: list[Meter] = []
+    with scratch() as place:
+        for number in range(rounds):
+            bare.append(floor(place / f"floor-{number}.db", units, WRITERS))
+            many.append(uvloop.run(store(place / f"many-{number}.db", units, WRITERS)))
+            single.append(uvloop.run(store(place / f"one-{number}.db", units // 20, 1)))
+    least, cpu = _each(bare, units), _each(many, units)
+    rate = Rounds.of([units / meter.wall for meter in many])
+    one = _each(single, units // 20)
+    floor_is = f"bare connection, the same rows, {WRITERS} a commit"
+    return [
+        Row(
+            name=f"admission at the store, {WRITERS} writers, processor",
+            figure=cpu.median,
+            unit="us",
+            target=65.0,
+            floor=least.median,
+            floor_is=floor_is,
+            spread=cpu.spread,
+        ),
+        Row(
+            name=f"admission at the store, {WRITERS} writers",
+            figure=rate.median,
+            unit="/s",
+            floor=Rounds.of([units / meter.wall for meter in bare]).median,
+            floor_is=floor_is,
+            spread=rate.spread,
+        ),
+        Row(
+            name="admission at the store, 1 writer, processor",
+            figure=one.median,
+            unit="us",
+            spread=one.spread,
+        ),
+    ]
 
 
-if __name__ == "__main__":
-    main()
+def _each(meters: list[Meter], units: int) -> Rounds:
+    return Rounds.of([meter.cpu / units * 1e6 for meter in meters])
