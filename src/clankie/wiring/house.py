@@ -78,13 +78,14 @@ async def open_house(config: Config, ports: Ports | None = None) -> AsyncIterato
                 inline=given.inline_store,
             )
         )
+        service = ServiceLane(clock=clock, ids=ids, credentials=credentials)
         recovered = await store.boot()
         revision, saved = await store.owner.settings()
         house = House(
             store=store,
             clock=clock,
             ids=ids,
-            lane=given.lane or ServiceLane(clock=clock, ids=ids, credentials=credentials),
+            lane=given.lane or await stack.enter_async_context(service),
             seats=NoSeats(),
             rooms=NoRooms(),
             credentials=credentials,
