@@ -179,6 +179,7 @@ class ModelServer:
     connections: int = 0
     _server: asyncio.Server | None = None
     _writers: list[asyncio.StreamWriter] = field(default_factory=list)
+    _handlers: list[asyncio.Future[None]] = field(default_factory=list)
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
@@ -190,6 +191,8 @@ class ModelServer:
         self._server.close()
         for writer in self._writers:
             writer.transport.abort()
+        for handler in self._handlers:
+            await handler
         await self._server.wait_closed()
 
     @property
@@ -203,6 +206,8 @@ class ModelServer:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
         self._writers.append(writer)
+        ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._handlers.append(ended)
         try:
             while True:
                 self.asked.append(await _request(reader))
@@ -212,6 +217,7 @@ class ModelServer:
             pass  # the client hung up
         finally:
             writer.close()
+            ended.set_result(None)
 
 
 async def _request(reader: asyncio.StreamReader) -> Asked:

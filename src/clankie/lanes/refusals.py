@@ -43,7 +43,7 @@ def refusal(status: int, headers: Mapping[str, str], body: bytes, asking: Asking
     at = asking.at
     wait = retry_after(headers, asking.now)
     message, code = _words(body)
-    said = f" It says: {asking.quote(message)}" if message else ""
+    said = f" It says: “{asking.quote(message)}”." if message else ""
     where = f"The model server at {at.origin}"
     if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
         return ModelCredentialError(
