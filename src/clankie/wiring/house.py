@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from clankie.core.driver import Standing
     from clankie.core.receipt import Delivery
-    from clankie.host.ports import Clock, CrashPoint, Ids, Lane
+    from clankie.host.ports import Clock, CrashPoint, Ids, Lane, Seats
     from clankie.wiring.config import Config
 
 
@@ -49,6 +49,7 @@ class Ports:
     ids: Ids = field(default_factory=SystemIds)
     crash: CrashPoint = field(default_factory=NoCrash)
     lane: Lane | None = None
+    seats: Seats = field(default_factory=NoSeats)
     inline_store: bool = False
 
 
@@ -86,7 +87,7 @@ async def open_house(config: Config, ports: Ports | None = None) -> AsyncIterato
             clock=clock,
             ids=ids,
             lane=given.lane or await stack.enter_async_context(service),
-            seats=NoSeats(),
+            seats=given.seats,
             rooms=NoRooms(),
             credentials=credentials,
             feed=feed,
