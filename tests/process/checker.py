@@ -1,0 +1,219 @@
+"""Holds what the service promised and did against what is in its database, after everything.
+
+It reads the file itself, not through the service: what the service says of itself is one thing to
+check. The record of effects lies outside of the database and was written before each effect.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from clankie.core.delivery import (
+    FINAL,
+    INPUT,
+    SERVICE,
+    InputState,
+    ServiceState,
+    Transition,
+    replay,
+)
+
+Row = dict[str, Any]
+
+
+@dataclass
+class Account:
+    """What became of everything. `violations` are sentences; there should be none."""
+
+    inputs: int = 0
+    states: Counter[str] = field(default_factory=Counter)
+    uncertain_after_effect: int = 0
+    uncertain_before_effect: int = 0
+    twice: int = 0
+    lost: int = 0
+    violations: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Found:
+    """The database and the record of effects, as rows."""
+
+    conversations: list[Row]
+    inputs: list[Row]
+    attempts: list[Row]
+    calls: list[Row]
+    events: list[Row]
+    moves: list[Transition]
+    effects: list[dict[str, str]]
+    integrity: str
+
+
+def check(database: Path, effects: Path, promised: set[str]) -> Account:
+    """Everything that is wrong, and the numbers. `promised`: what was answered 200 or 202."""
+    found = read(database, effects)
+    account = Account(inputs=len(found.inputs))
+    account.states.update(one["state"] for one in found.inputs)
+    lost = promised - {one["id"] for one in found.inputs}
+    account.lost = len(lost)
+    account.violations += [f"{one}: promised, and not there" for one in sorted(lost)]
+    for rule in (integrity, logs, counts, ends, answers, tries, moves):
+        account.violations += rule(found)
+    account.twice = len(repeated := list(runs(found)))
+    account.violations += repeated
+    touched = {one["mark"] for one in found.effects if one["what"] == "effect"}
+    for one in found.inputs:
+        if one["state"] == InputState.UNCERTAIN:
+            account.uncertain_after_effect += one["id"] in touched
+            account.uncertain_before_effect += one["id"] not in touched
+    return account
+
+
+def read(database: Path, effects: Path) -> Found:
+    """Look at the files; nothing is written."""
+    connection = apsw.Connection(str(database), apsw.SQLITE_OPEN_READONLY)
+    try:
+        moved = _rows(connection, "SELECT record, before, after FROM transition ORDER BY seq")
+        return Found(
+            conversations=_rows(connection, "SELECT * FROM conversation"),
+            inputs=_rows(connection, _named("input", "input.n")),
+            attempts=_rows(connection, _named("attempt", "attempt.delivery, attempt.n")),
+            calls=_rows(connection, "SELECT * FROM tool_call"),
+            events=_rows(connection, _named("event", "event.conversation, event.cursor")),
+            moves=[Transition(one["record"], one["before"], one["after"]) for one in moved],
+            effects=_lines(effects),
+            integrity=str(connection.execute("PRAGMA integrity_check").get),
+        )
+    finally:
+        connection.close()
+
+
+def _named(table: str, order: str) -> str:
+    """All rows, with the id of their conversation instead of its number."""
+    return (
+        f"SELECT {table}.*, conversation.id AS conversation FROM {table} "
+        f"JOIN conversation ON conversation.n = {table}.conversation ORDER BY {order}"
+    )
+
+
+def _rows(connection: apsw.Connection, statement: str) -> list[Row]:
+    cursor = connection.execute(statement)
+    rows: list[Row] = []
+    for row in cursor:
+        names = [column[0] for column in cursor.get_description()]
+        rows.append(dict(zip(names, row, strict=True)))
+    return rows
+
+
+def _lines(effects: Path) -> list[dict[str, str]]:
+    if not effects.exists():
+        return []
+    return [json.loads(line) for line in effects.read_text(encoding="utf-8").splitlines()]
+
+
+def integrity(found: Found) -> Iterator[str]:
+    """The file is whole."""
+    if found.integrity != "ok":
+        yield f"integrity_check says {found.integrity}"
+
+
+def logs(found: Found) -> Iterator[str]:
+    """Cursors are 1, 2, 3 … and the conversation knows the last."""
+    for conversation in found.conversations:
+        name = conversation["id"]
+        cursors = [one["cursor"] for one in found.events if one["conversation"] == name]
+        if cursors != list(range(1, conversation["cursor"] + 1)):
+            yield f"{name}: its cursors are {cursors}, its head is {conversation['cursor']}"
+
+
+def counts(found: Found) -> Iterator[str]:
+    """What lists show of a conversation agrees with its inputs."""
+    for conversation in found.conversations:
+        inputs = [one for one in found.inputs if one["conversation"] == conversation["id"]]
+        states = Counter(one["state"] for one in inputs)
+        counted = {
+            "running": states[InputState.RUNNING],
+            "waiting": states[InputState.QUEUED],
+            "held": sum(one["held"] is not None for one in inputs),
+            "uncertain": states[InputState.UNCERTAIN],
+        }
+        for name, number in counted.items():
+            if conversation[name] != number:
+                yield f"{conversation['id']}: {name} says {conversation[name]}, there are {number}"
+
+
+def ends(found: Found) -> Iterator[str]:
+    """Nothing is left half way: each input has ended, is uncertain, or is held for a reason."""
+    for one in found.inputs:
+        known = one["state"] in FINAL or one["state"] == InputState.UNCERTAIN
+        if not known and one["held"] is None:
+            yield f"{one['id']}: left {one['state']}"
+
+
+def answers(found: Found) -> Iterator[str]:
+    """The words of an input stand in the log once; an answer once where it settled, else never."""
+    said: Counter[str] = Counter()
+    replied: Counter[str] = Counter()
+    for event in found.events:
+        body = json.loads(event["body"])
+        if event["kind"] == "message":
+            (replied if body["role"] == "agent" else said)[body["delivery_id"]] += 1
+    for one in found.inputs:
+        if said[one["id"]] != 1:
+            yield f"{one['id']}: its words stand in the log {said[one['id']]} times"
+        settled = one["state"] == InputState.SETTLED
+        if replied[one["id"]] != settled:
+            yield f"{one['id']}: {one['state']}, and answered {replied[one['id']]} times"
+        if settled and one["reply_cursor"] is None:
+            yield f"{one['id']}: settled, and its receipt names no answer"
+
+
+def tries(found: Found) -> Iterator[str]:
+    """Only what was given back, or a wake that failed, is tried again; an uncertain one never."""
+    again = {ServiceState.RELEASED}
+    after_failure = again | {ServiceState.FAILED, ServiceState.STALLED}
+    for one in found.inputs:
+        states = [a["state"] for a in found.attempts if a["delivery"] == one["id"]]
+        allowed = after_failure if one["origin"] == "wake" else again
+        if not set(states[:-1]) <= allowed:
+            yield f"{one['id']}: its attempts were {states}"
+        if any(ServiceState(state) in {"reserved", "running"} for state in states):
+            yield f"{one['id']}: an attempt is still open: {states}"
+
+
+def moves(found: Found) -> Iterator[str]:
+    """Each move is in the tables, and added up they give the states that the rows show."""
+    for move in found.moves:
+        table: Any = SERVICE if "#" in move.record else INPUT
+        if move.before is not None and move.after not in table[move.before]:
+            yield f"{move.record}: moved from {move.before} to {move.after}"
+    shown = {one["id"]: one["state"] for one in (*found.inputs, *found.attempts)}
+    if (added := replay(found.moves)) != shown:
+        yield f"the moves give {added}, the rows {shown}"
+
+
+def runs(found: Found) -> Iterator[str]:
+    """No turn, no owner's input and no effect twice; none without its record."""
+    started = {one["id"] for one in found.attempts if one["asked_at"] is not None}
+    wakes = {one["id"] for one in found.inputs if one["origin"] == "wake"}
+    called = {one["call_id"]: one["attempt"] for one in found.calls if one["effect"]}
+    done: Counter[str] = Counter()
+    for one in found.effects:
+        if one["what"] == "run":
+            done[f"attempt {one['attempt']}"] += 1
+            if one["delivery"] not in wakes:
+                done[f"delivery {one['delivery']}"] += 1
+            if one["attempt"] not in started:
+                yield f"{one['attempt']}: it ran, and nothing says that it was started"
+        else:
+            done[f"call {one['call']}"] += 1
+            done[f"mark {one['mark']}"] += 1
+            if one["call"] not in called:
+                yield f"{one['call']}: it had an effect, and nothing says that it was begun"
+    for what, times in done.items():
+        if times > 1:
+            yield f"{what}: {times} times"

@@ -1,0 +1,73 @@
+"""The service as the tests start it: `python -m process.entry serve` or `… cli ARGUMENTS`.
+
+`serve` is the real service in everything but its ports: it can be killed at named places, its turns
+and effects are written down outside of the database. `cli` is the program itself, unchanged but for
+the leash: it ends with the test that started it.
+"""
+
+import os
+import runpy
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from process.child import (
+    Answers,
+    Deadly,
+    Effects,
+    Seats,
+    WitnessedLane,
+    leave_mark,
+    limit_files,
+    obey,
+)
+
+
+def main(arguments: list[str]) -> int:
+    answers = Answers(int(os.environ.pop("CLANKIE_TEST_ANSWERS")))
+    match arguments:
+        case ["serve"]:
+            return serve(answers)
+        case ["cli", *rest]:
+            obey({"limit_files": limit_files}, answers)
+            sys.argv = ["clankie", *rest]
+            runpy.run_module("clankie", run_name="__main__", alter_sys=True)
+            return 0
+        case _:
+            return 2
+
+
+def serve(answers: Answers) -> int:
+    from clankie.host.clock import SystemClock, SystemIds
+    from clankie.lanes.service import ServiceLane
+    from clankie.lanes.tools import TOOLS, bank
+    from clankie.store.credentials import FileCredentials
+    from clankie.wiring.config import from_environment
+    from clankie.wiring.house import Ports
+    from clankie.wiring.service import serve as run
+
+    effects = Effects(Path(os.environ.pop("CLANKIE_TEST_EFFECTS")))
+    deadly, seats = Deadly(answers), Seats()
+    verbs: dict[str, Callable[..., None]] = {
+        "arm": deadly.arm,
+        "pause": deadly.pause,
+        "go_on": deadly.go_on,
+        "stand": seats.stand,
+        "limit_files": limit_files,
+    }
+    obey(verbs, answers)
+    point = os.environ.pop("CLANKIE_TEST_DIES_AT", None)
+    if point is not None:
+        deadly.arm(point, int(os.environ.pop("CLANKIE_TEST_VISIT", "1")))
+    config = from_environment()
+    lane = ServiceLane(
+        clock=SystemClock(),
+        ids=SystemIds(),
+        credentials=FileCredentials(config.home / "credentials.json", os.environ),
+        tools=bank(*TOOLS.values(), leave_mark(effects)),
+    )
+    return run(config, Ports(crash=deadly, lane=WitnessedLane(lane, effects), seats=seats))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

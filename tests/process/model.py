@@ -1,0 +1,141 @@
+"""A model server that outlives the service, and so can say what it was asked.
+
+It obeys the last command it finds in the last message, `COMMAND [MARK]`, where the mark is the id
+of the delivery:
+
+  say      answer
+  mark     call the tool leave_mark with the mark, then answer
+  wake     call the tool schedule_wake, due at once, with the text `say [wake-of-MARK]`, then answer
+  fragile  as wake, with the text `break [wake-of-MARK]`
+  hold     answer nothing until released, then say; begin: the same after a first word
+  break    refuse for good; reject: refuse the credential
+"""
+
+import json
+import re
+import threading
+from collections import Counter
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+
+from fakes.model_server import call_events, delta, problem, text_events
+
+COMMAND = re.compile(r"(say|mark|wake|fragile|hold|begin|break|reject) \[([A-Za-z0-9._:/-]+)\]")
+REFUSALS = {"break": (400, "I was asked to break."), "reject": (401, "Who are you?")}
+PATIENCE = 30.0
+"""Seconds after which a held answer is given up; only a failing test waits that long."""
+
+
+def command_in(body: dict[str, Any]) -> tuple[str, str]:
+    """The command that a request asks to obey, and its mark."""
+    last = body["messages"][-1]
+    if last["role"] == "tool":
+        return "told", last["tool_call_id"]
+    found: list[tuple[str, str]] = COMMAND.findall(last["content"])
+    return found[-1] if found else ("say", "?")
+
+
+class ModelServer:
+    """Enter it to listen on a free port.
+
+    `asked` counts, for each mark, how often it was asked; `refused` are the marks it refused.
+    """
+
+    def __init__(self, observe: Callable[[], None] = lambda: None) -> None:
+        self.asked: Counter[str] = Counter()
+        self.refused: set[str] = set()
+        self._observe = observe
+        self._changed = threading.Condition()
+        self._released: set[str] = set()
+        self._closed = False
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+
+    def wait_asked(self, mark: str, times: int = 1) -> None:
+        """Until it was asked that often about this mark."""
+        with self._changed:
+            came = self._changed.wait_for(lambda: self.asked[mark] >= times, PATIENCE)
+        assert came, f"the model was never asked about {mark}: {self.asked}"
+
+    def release(self, mark: str) -> None:
+        """Let the answer that is held for this mark go on."""
+        with self._changed:
+            self._released.add(mark)
+            self._changed.notify_all()
+
+    def answer(self, body: dict[str, Any], write: Callable[[int, list[bytes]], None]) -> None:
+        """Obey the command of a request; `write` is called once for each part of the answer."""
+        command, mark = command_in(body)
+        with self._changed:
+            if command != "told":
+                self.asked[mark] += 1
+            if command in REFUSALS:
+                self.refused.add(mark)
+            self._changed.notify_all()
+        self._observe()
+        match command:
+            case "mark":
+                write(200, call_events(("leave_mark", json.dumps({"mark": mark}))))
+            case "wake" | "fragile":
+                then = "say" if command == "wake" else "break"
+                wanted = {"in_seconds": 0.001, "text": f"{then} [wake-of-{mark}]"}
+                write(200, call_events(("schedule_wake", json.dumps(wanted))))
+            case "break" | "reject":
+                status, words = REFUSALS[command]
+                write(status, [problem(words).encode()])
+            case "hold" | "begin":
+                if command == "begin":
+                    write(200, [delta(role="assistant", content="I begin. ")])
+                self._hold(mark)
+                write(200, text_events(f"said {mark}"))
+            case _:
+                write(200, text_events(f"said {mark}"))
+
+    def _hold(self, mark: str) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._closed or mark in self._released, PATIENCE)
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        owner = self
+
+        class Handler(BaseHTTPRequestHandler):
+            begun = False
+
+            def do_POST(self) -> None:
+                length = int(self.headers["content-length"])
+                try:
+                    owner.answer(json.loads(self.rfile.read(length)), self._write)
+                except ConnectionError:
+                    self.close_connection = True  # the service was killed meanwhile
+
+            def _write(self, status: int, chunks: list[bytes]) -> None:
+                if not self.begun:
+                    self.begun = True
+                    self.send_response(status)
+                    self.send_header("Content-Type", "text/event-stream")
+                    self.end_headers()
+                self.wfile.write(b"".join(chunks))
+                self.wfile.flush()
+
+            def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+                """Nothing: the tests ask `asked`."""
+
+        return Handler
