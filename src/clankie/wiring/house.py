@@ -79,14 +79,16 @@ async def open_house(config: Config, ports: Ports | None = None) -> AsyncIterato
                 inline=given.inline_store,
             )
         )
-        service = ServiceLane(clock=clock, ids=ids, credentials=credentials)
+        service = await stack.enter_async_context(
+            ServiceLane(clock=clock, ids=ids, credentials=credentials)
+        )
         recovered = await store.boot()
         revision, saved = await store.owner.settings()
         house = House(
             store=store,
             clock=clock,
             ids=ids,
-            lane=given.lane or await stack.enter_async_context(service),
+            lane=given.lane or service,
             seats=given.seats,
             rooms=NoRooms(),
             credentials=credentials,
