@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from clankie.core.errors import SettingsConflictError, UncertainError
 from clankie.core.settings import merge
 from clankie.host import wakes
+from clankie.host.waiting import to_the_end
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,9 +25,23 @@ async def patch(
         InvalidFieldError: names the path and the rule.
         SettingsConflictError: somebody else changed them.
     """
-    before = house.saved
+    return await to_the_end(_patch(house, change, expected_revision))
+
+
+async def _patch(
+    house: House, change: Mapping[str, object], expected_revision: int
+) -> tuple[int, Settings]:
+    # From disk: an earlier change of which nobody could tell may stand there.
+    found, before = await house.store.owner.settings()
     after = merge(before, change)
-    revision = await house.store.owner.save_settings(after, expected_revision)
+    if found != expected_revision:
+        raise SettingsConflictError(found)
+    try:
+        revision = await house.store.owner.save_settings(after, expected_revision)
+    except UncertainError:
+        stands, tree = await house.store.owner.settings()
+        house.use_settings(tree, stands)
+        raise
     house.use_settings(after, revision)
     if after.models != before.models:
         # A held wake waits for exactly such a change.
