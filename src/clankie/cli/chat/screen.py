@@ -12,12 +12,14 @@ import shutil
 from io import StringIO
 from typing import TYPE_CHECKING, Final
 
-from prompt_toolkit.application import Application, in_terminal
+from prompt_toolkit.application import Application
 from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.filters import Condition
 from prompt_toolkit.formatted_text import ANSI
 from prompt_toolkit.layout import HSplit, Layout, Window
 from prompt_toolkit.layout.controls import BufferControl, FormattedTextControl
 from prompt_toolkit.layout.dimension import Dimension
+from prompt_toolkit.layout.processors import AfterInput, ConditionalProcessor
 from rich.text import Text
 
 from clankie.cli.chat.orders import matching
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from clankie.cli.chat.marks import Line
 
 INPUT_ROWS: Final = 10
+PLACEHOLDER: Final = "Write a message"
 PROMPT: Final = "▸ "
 FRAME: Final = 0.12
 """Seconds between two pictures while something runs."""
@@ -110,7 +113,7 @@ class Screen:
             return max(3, shutil.get_terminal_size().lines - INPUT_ROWS - 4)
 
         field = Window(
-            BufferControl(self.buffer),
+            BufferControl(self.buffer, input_processors=[self._placeholder()]),
             height=Dimension(min=1, max=INPUT_ROWS),
             wrap_lines=True,
             dont_extend_height=True,
@@ -126,6 +129,10 @@ class Screen:
             Window(FormattedTextControl(below), dont_extend_height=True),
         ]
         return Layout(HSplit(parts), focused_element=field)
+
+    def _placeholder(self) -> ConditionalProcessor:
+        empty = Condition(lambda: not self.buffer.text)
+        return ConditionalProcessor(AfterInput([("dim", PLACEHOLDER)]), empty)
 
     def _below(self, desk: Desk) -> ANSI:
         offers = matching(self.buffer.text)
@@ -171,9 +178,12 @@ class Screen:
         while True:
             await self._news.wait()
             self._news.clear()
-            if self._lines:
-                async with in_terminal():
-                    self._print()
+            if self._lines and self.app is not None:
+                # Not `in_terminal`: it leaves raw mode for a moment, and a Ctrl-C that falls into
+                # that moment would end the chat instead of the answer.
+                self.app.renderer.erase()
+                self._print()
+                self.app.invalidate()
 
     async def _keep_ticking(self, desk: Desk) -> None:
         while True:
