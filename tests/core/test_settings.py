@@ -89,6 +89,33 @@ def test_every_option_says_what_it_is_and_its_default_is_within_its_bounds() -> 
     assert len(NUMBERS) + len(TEXTS) == len(OPTIONS)
 
 
+@pytest.mark.parametrize(
+    ("path", "number"),
+    [
+        ("projection.budget", 24_000),
+        ("projection.message", 4_000),
+        ("projection.tool_detail", 400),
+        ("watchdog.idle", 300.0),
+        ("watchdog.check", 300.0),
+        ("wakes.first_backoff", 5.0),
+        ("wakes.attempts", 3),
+        ("wakes.waiting", 20),
+        ("wakes.soonest", 30.0),
+        ("wakes.depth", 10),
+        ("models.retries", 2),
+        ("models.retry_after_limit", 30.0),
+        ("streams.per_principal", 64),
+        ("streams.total", 2_000),
+        ("streams.heartbeat", 15.0),
+        ("retention.receipts", 7 * 86_400.0),
+        ("lifecycle.drain", 15.0),
+    ],
+)
+def test_a_default_is_the_number_that_was_promised(path: str, number: float) -> None:
+    group, _, name = path.partition(".")
+    assert getattr(getattr(DEFAULTS, group), name) == number
+
+
 @given(PATCHES)
 @example({"persona": []})
 @example({"persona": "name"})
