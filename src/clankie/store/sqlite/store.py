@@ -18,7 +18,17 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from clankie.host.ports import Clock, Committed, CrashPoint, Ids, Recovered
+    from clankie.host.ports import (
+        Clock,
+        Committed,
+        ConversationStore,
+        CrashPoint,
+        DeliveryStore,
+        Ids,
+        OwnerStore,
+        Recovered,
+        WakeStore,
+    )
     from clankie.store.sqlite.readers import Readers
     from clankie.store.sqlite.sql import Database
     from clankie.store.sqlite.unit import Transaction
@@ -37,10 +47,10 @@ class SqliteStore:
     Entering raises UnusableStateError and its kinds (store.errors); the file is then untouched.
     """
 
-    conversations: Conversations
-    deliveries: Deliveries
-    wakes: Wakes
-    owner: Owner
+    conversations: ConversationStore
+    deliveries: DeliveryStore
+    wakes: WakeStore
+    owner: OwnerStore
 
     def __init__(  # noqa: PLR0913 - wiring names each port once
         self,
