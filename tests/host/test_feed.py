@@ -1,6 +1,7 @@
 """Live views: one ring for all readers, drafts shared, and nothing kept for those who left."""
 
 import json
+from collections.abc import Callable
 
 import pytest
 
@@ -116,13 +117,14 @@ def test_the_next_draft_takes_the_place_of_one_that_was_never_ended() -> None:
 def test_nothing_is_missed_between_a_look_and_a_wait() -> None:
     feed = Feed()
     channel = feed.join("c-1")
-    for change in (
+    changes: list[Callable[[], None]] = [
         lambda: commit(feed, 1),
         lambda: feed.published([], frozenset({"c-1"})),
         lambda: feed.draft("c-1", "m-1", "a-1", "x"),
         lambda: feed.draft_end("c-1", "a-1"),
         feed.close,
-    ):
+    ]
+    for change in changes:
         waiter = channel.waiter()
         assert not waiter.is_set()
         change()

@@ -19,6 +19,8 @@ from fakes.hall import Machine, die
 from fakes.lane import ScriptedLane, call, fails, silence
 from fakes.loop import virtual
 
+BRIEF = {"name": "Ada", "instructions": "Be brief."}
+
 
 @virtual
 async def test_status_shows_what_runs_waits_and_is_held(clock: FakeClock, tmp_path: Path) -> None:
@@ -94,9 +96,7 @@ async def test_a_harness_starts_with_the_sections_it_asks_for(
     clock: FakeClock, tmp_path: Path
 ) -> None:
     async with Machine(tmp_path, clock).on() as hall:
-        await settings.patch(
-            hall.house, {"persona": {"name": "Ada", "instructions": "Be brief."}}, 0
-        )
+        await settings.patch(hall.house, {"persona": BRIEF}, 0)
         empty = await selfstate.prompt(hall.house, HEAD, ("conversation",))
         assert empty == "# The conversation so far\n\n(nothing yet)\n"
         await hall.send("hello", "m-1")

@@ -64,7 +64,12 @@ async def test_what_cannot_be_is_refused_and_changes_nothing(
 ) -> None:
     # proves: BASE-1
     async with Machine(tmp_path, clock).on() as hall:
-        for change in ({"watchdog": {"idle": 0}}, {"nothing": {}}, {"persona": {"name": 7}}):
+        wrong: list[dict[str, object]] = [
+            {"watchdog": {"idle": 0}},
+            {"nothing": {}},
+            {"persona": {"name": 7}},
+        ]
+        for change in wrong:
             with pytest.raises(InvalidFieldError):
                 await patch(hall.house, change, 0)
         assert (hall.house.settings, hall.house.settings_revision) == (DEFAULTS, 0)

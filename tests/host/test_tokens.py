@@ -61,9 +61,12 @@ async def test_no_secret_is_stored(clock: FakeClock, tmp_path: Path) -> None:
     # proves: BASE-2
     async with Machine(tmp_path, clock).on() as hall:
         _, secret = await tokens.issue(hall.house, Principal.SEAT, "claude")
-    stored = b"".join(one.read_bytes() for one in tmp_path.glob("clankie.db*"))
-    assert secret.encode() not in stored
-    assert tokens.digest(secret).encode() in stored
+    assert secret.encode() not in _stored(tmp_path)
+    assert tokens.digest(secret).encode() in _stored(tmp_path)
+
+
+def _stored(home: Path) -> bytes:
+    return b"".join(one.read_bytes() for one in home.glob("clankie.db*"))
 
 
 @pytest.mark.parametrize("principal", [Principal.OPERATOR, Principal.CAPTAIN, Principal.ROOM])

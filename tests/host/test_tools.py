@@ -249,7 +249,7 @@ def _schedules(due_in: float, *, call_id: str = "m-1#1-1-0") -> Callable[..., Aw
 async def test_the_same_call_sets_its_wake_once_under_a_name_that_can_be_asked_for(
     clock: FakeClock, tmp_path: Path
 ) -> None:
-    # proves: SERV-8, FENCE-1
+    # proves: FENCE-1
     async def play(_request: TurnRequest, host: TurnHost) -> LaneResult:
         first = await _schedules(60)(clock, host)
         assert await _schedules(60)(clock, host) == first
@@ -273,7 +273,6 @@ async def test_the_same_call_sets_its_wake_once_under_a_name_that_can_be_asked_f
 async def test_a_wake_too_soon_one_too_many_and_one_too_deep_are_refused(
     clock: FakeClock, tmp_path: Path
 ) -> None:
-    # proves: SERV-8
     refusals = list[str]()
 
     async def play(_request: TurnRequest, host: TurnHost) -> LaneResult:

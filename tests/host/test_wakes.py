@@ -25,7 +25,7 @@ HOUR = 3_600.0
 
 @virtual
 async def test_a_wake_runs_when_it_is_due_and_not_before(clock: FakeClock, tmp_path: Path) -> None:
-    # proves: SERV-1, FENCE-1
+    # proves: FENCE-1
     async with Machine(tmp_path, clock).on() as hall:
         name = await hall.wake("look at the oven")
         await clock.sleep(59.999)
