@@ -58,6 +58,18 @@ def test_a_reader_that_fell_out_of_the_ring_is_told_so() -> None:
     assert [data(one)["cursor"] for one in channel.take(Place(4))] == [5, 6, 7]
 
 
+def test_an_event_that_nobody_was_told_of_is_no_silent_gap() -> None:
+    # proves: CONV-4
+    feed = Feed()
+    channel = feed.join("c-1")
+    commit(feed, 1, 2)
+    commit(feed, 4)
+    for cursor in (0, 1, 2):
+        with pytest.raises(BehindError):
+            channel.take(Place(cursor))
+    assert [data(one)["cursor"] for one in channel.take(Place(3))] == [4]
+
+
 def test_the_size_of_the_ring_follows_its_setting() -> None:
     feed = Feed(ring=1)
     feed.resize(2)
@@ -119,7 +131,6 @@ def test_nothing_is_missed_between_a_look_and_a_wait() -> None:
     channel = feed.join("c-1")
     changes: list[Callable[[], None]] = [
         lambda: commit(feed, 1),
-        lambda: feed.published([], frozenset({"c-1"})),
         lambda: feed.draft("c-1", "m-1", "a-1", "x"),
         lambda: feed.draft_end("c-1", "a-1"),
         feed.close,
@@ -129,6 +140,14 @@ def test_nothing_is_missed_between_a_look_and_a_wait() -> None:
         assert not waiter.is_set()
         change()
         assert waiter.is_set()
+
+
+def test_a_row_that_changed_without_an_event_is_news_for_lists_only() -> None:
+    feed = Feed()
+    waiter, listed = feed.join("c-1").waiter(), feed.listed()
+    feed.published([], frozenset({"c-1"}))
+    assert not waiter.is_set()
+    assert listed.is_set()
 
 
 def test_a_channel_lives_as_long_as_somebody_reads_or_speaks() -> None:

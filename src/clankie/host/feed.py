@@ -77,6 +77,9 @@ class Channel:
 
     def append(self, frame: Frame) -> None:
         """Add a committed event; events come in order."""
+        if self._ring and self._ring[-1].cursor + 1 != frame.cursor:
+            # A commit between was one that nobody could tell of: readers find it in the store.
+            self._ring.clear()
         self._ring.append(frame)
 
     def write(self, delivery: str, attempt: str, text: str) -> None:
@@ -169,10 +172,9 @@ class Feed:
             if channel is not None:
                 channel.append(event_frame(stored))
                 spoken.add(stored.conversation)
-        for conversation in spoken | touched:
-            channel = self._channels.get(conversation)
-            if channel is not None:
-                channel.wake()
+        # A row that changed without an event (a reservation) is news for lists, not for readers.
+        for conversation in spoken:
+            self._channels[conversation].wake()
         self._list(touched)
 
     def draft(self, conversation: str, delivery: str, attempt: str, text: str) -> None:
