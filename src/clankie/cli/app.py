@@ -39,6 +39,7 @@ SECTIONS: Final = (
         "Run and care",
         (
             ("serve", "service", "Run the service in the foreground."),
+            ("logs", "logs", "What the service wrote about itself."),
             ("doctor", "doctor", "What is wrong here, and how to mend it."),
             ("backup", "backups", "Write everything into one file."),
             ("restore", "backups", "Bring a backup back; the service must be stopped."),

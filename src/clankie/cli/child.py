@@ -18,13 +18,12 @@ from clankie.cli.failures import CommandError, ServiceDownError
 from clankie.cli.wire import Call, exchange, find
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
     from types import FrameType
 
 READY_WITHIN: Final = 60.0
 """Seconds; a start that migrates a large log takes a while."""
 STOP_WITHIN: Final = 30.0
-LOG_FILE: Final = "service.log"
 LOG_LIMIT: Final = 5 * 1024 * 1024
 TAIL: Final = 4_000
 Started = tuple[subprocess.Popen[bytes], dict[str, object]]
@@ -49,10 +48,11 @@ def ready_line() -> dict[str, object]:
 
 
 @contextmanager
-def started(*, quiet: bool) -> Generator[Started, None, None]:
+def started(*, quiet: bool, meanwhile: Callable[[], None]) -> Generator[Started, None, None]:
     """Start a service and wait until it is ready; it is stopped in the end, whatever happens.
 
-    `quiet`: its log goes to a file, because the terminal belongs to the chat.
+    `quiet`: its log goes to a file, because the terminal belongs to the chat. `meanwhile` is done
+    while it starts.
 
     Raises:
         CommandError: it did not become ready; says what it said.
@@ -69,6 +69,7 @@ def started(*, quiet: bool) -> Generator[Started, None, None]:
         )
         try:
             with _ended_by_signals():
+                meanwhile()
                 line = _first_line(process)
                 if line is None:
                     raise CommandError(_why(process, log, began), code="service_not_started")
@@ -84,7 +85,7 @@ def _log(*, quiet: bool) -> Generator[IO[bytes] | None, None, None]:
         return
     home = Path(places.home())
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path = home / LOG_FILE
+    path = home / places.LOG_FILE
     if path.exists() and path.stat().st_size > LOG_LIMIT:
         path.replace(path.with_suffix(".log.1"))
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)

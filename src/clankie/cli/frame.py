@@ -55,8 +55,18 @@ class Frame:
             sys.stdout.write(json.dumps(data, ensure_ascii=False, indent=None) + "\n")
             return
         shown = human()
-        if shown is not None:
+        if shown is None:
+            return
+        if self.out.is_terminal:
             self.out.print(shown)
+            return
+        from rich.console import Group  # noqa: PLC0415 - rich is not paid for by --json
+        from rich.table import Table  # noqa: PLC0415 - as above
+
+        # A pipe gets whole lines, and none of the blanks that align a table.
+        with self.out.capture() as paper:
+            self.out.print(shown, soft_wrap=not isinstance(shown, Table | Group))
+        sys.stdout.writelines(f"{row.rstrip()}\n" for row in paper.get().splitlines())
 
     def done(self, data: Json, sentence: str) -> None:
         """Something was done: ``✓ sentence``."""

@@ -9,6 +9,7 @@ import os
 
 TOKEN_FILE = "operator.token"  # noqa: S105 - the name of a file
 SOCKET_FILE = "service.sock"
+LOG_FILE = "service.log"
 
 
 def home() -> str:

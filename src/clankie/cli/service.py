@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 
 import click
 
@@ -49,7 +50,7 @@ def up(frame: Frame, conversation: str) -> None:
     if frame.url is not None:
         raise CommandError(f"Nobody answers at {frame.url}.", code="service_not_running")
     frame.progress("Starting ...")
-    with child.started(quiet=person) as (process, ready):
+    with child.started(quiet=person, meanwhile=_import if person else _nothing) as (process, ready):
         if not person:
             _say_where(frame, ready)
             child.until_told(process)
@@ -57,6 +58,15 @@ def up(frame: Frame, conversation: str) -> None:
         _chat(frame, conversation)
         frame.progress("Stopping; an answer that is being written gets a few seconds ...")
     frame.out.print("Stopped. Everything is kept; come back with `clankie up`.")
+
+
+def _import() -> None:
+    """The chat's libraries take as long to load as the service to start."""
+    import_module("clankie.cli.chat.session")
+
+
+def _nothing() -> None:
+    """There is nothing else to do while it starts."""
 
 
 def _chat(frame: Frame, conversation: str) -> None:

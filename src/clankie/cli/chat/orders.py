@@ -48,7 +48,8 @@ async def obey(desk: Desk, text: str) -> list[Line]:
     order = ORDERS.get(name)
     if order is None:
         raise CommandError(
-            f"There is no /{line(name, 40)}; /help lists what there is.", code="no_such_command"
+            f"There is no /{line(name, 40)}. /help lists them; // sends a text with a slash.",
+            code="no_such_command",
         )
     return await order.run(desk, rest.strip())
 
@@ -183,7 +184,7 @@ async def _again(desk: Desk, rest: str) -> list[Line]:
             said("quiet", f"/again {number} yes sends it", BODY),
         ]
     desk.outbox.submit(await words(desk.remote, receipt), retry_of=delivery)
-    return []
+    return [said("quiet", f"· sent again; /close {number} closes the old one as unknown", BODY)]
 
 
 async def _close(desk: Desk, rest: str) -> list[Line]:

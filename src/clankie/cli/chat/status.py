@@ -30,7 +30,7 @@ def _draft(desk: Desk) -> list[Line]:
     draft = desk.story.draft
     if draft is None or not draft.rest.strip():
         return []
-    head = [] if draft.shown else [BLANK, said("agent", desk.story.name)]
+    head = [] if draft.shown else desk.story.heading(draft)
     return [*head, *(said("", part, BODY) for part in plain(draft.rest).split("\n"))]
 
 

@@ -208,12 +208,21 @@ class Story:
         number = self.uncertain.index(delivery) + 1
         about = self._words.get(delivery) or line(delivery, 80)
         sentence = line(detail, 600) or "Nobody can know how it ended."
-        offers = f"/look {number}   /again {number}   /close {number}"
         return [
             BLANK,
             Line((("warn", f"? {number}  "), ("strong", f"“{about}”"), ("warn", "  uncertain"))),
             said("", sentence, BODY),
-            said("quiet", offers, BODY),
+            Line(
+                (
+                    ("accent", f"/look {number}"),
+                    ("quiet", " details   "),
+                    ("accent", f"/again {number}"),
+                    ("quiet", " sends it again   "),
+                    ("accent", f"/close {number}"),
+                    ("quiet", " leaves it unknown"),
+                ),
+                BODY,
+            ),
         ]
 
     def _reset(self, wire: Json) -> list[Line]:
@@ -249,18 +258,23 @@ class Story:
         return lines
 
     def _show(self, draft: Draft, text: str) -> list[Line]:
-        running = self.waiting.get(draft.delivery)
         opening: list[Line] = []
         if not draft.shown:
-            opening = self._opening(
-                {"delivery_id": draft.delivery, "at": running.at if running else ""}
-            )
+            opening = self._opening(self._as_event(draft))
         elif draft.interrupted:
             opening = [BLANK, Line((("agent", self.name), ("quiet", "  goes on")))]
         draft.interrupted = False
         draft.shown += text
         # The line end that closes `text` was not followed by a line yet.
         return [*opening, *_styled(draft.markdown, text.removesuffix("\n"))]
+
+    def _as_event(self, draft: Draft) -> Json:
+        running = self.waiting.get(draft.delivery)
+        return {"delivery_id": draft.delivery, "at": running.at if running else ""}
+
+    def heading(self, draft: Draft) -> list[Line]:
+        """What will stand above a draft of which nothing is in the scrollback yet."""
+        return [BLANK, _head(self.name, self._as_event(draft), "agent")]
 
     def draft_ended(self, wire: Json) -> None:
         """No more of it comes. It stays until the event that says how the turn ended."""
