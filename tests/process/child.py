@@ -5,7 +5,6 @@ None of it is imported by the tests themselves: it lives in the process that is 
 
 import json
 import os
-import resource
 import signal
 import threading
 from collections.abc import Callable, Mapping
@@ -142,12 +141,6 @@ class WitnessedLane:
 
     def status(self) -> dict[str, object]:
         return self._lane.status()
-
-
-def limit_files(size: int | None) -> None:
-    """No file may grow beyond `size` bytes from now on, as on a full disk; None: any size."""
-    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (hard if size is None else size, hard))
 
 
 def obey(verbs: Mapping[str, Callable[..., None]], answers: Answers) -> None:

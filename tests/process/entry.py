@@ -11,20 +11,14 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from process.child import (
-    Answers,
-    Deadly,
-    Effects,
-    Seats,
-    WitnessedLane,
-    leave_mark,
-    limit_files,
-    obey,
-)
+from process.child import Answers, Deadly, Effects, Seats, WitnessedLane, leave_mark, obey
+from process.machine import limit_files, obey_permissions, small_disk
 
 
 def main(arguments: list[str]) -> int:
     answers = Answers(int(os.environ.pop("CLANKIE_TEST_ANSWERS")))
+    if os.environ.pop("CLANKIE_TEST_UNPRIVILEGED", None):
+        obey_permissions()
     match arguments:
         case ["serve"]:
             return serve(answers)
@@ -46,6 +40,10 @@ def serve(answers: Answers) -> int:
     from clankie.wiring.house import Ports
     from clankie.wiring.service import serve as run
 
+    disk = os.environ.pop("CLANKIE_TEST_DISK", None)
+    if disk is not None:
+        mounted = small_disk(Path(os.environ["CLANKIE_HOME"]), int(disk))
+        answers.tell("mounted" if mounted else "not mounted")
     effects = Effects(Path(os.environ.pop("CLANKIE_TEST_EFFECTS")))
     deadly, seats = Deadly(answers), Seats()
     verbs: dict[str, Callable[..., None]] = {

@@ -9,6 +9,7 @@ of the delivery:
   fragile  as wake, with the text `break [wake-of-MARK]`
   hold     answer nothing until released, then say; begin: the same after a first word
   break    refuse for good; reject: refuse the credential
+  leak     refuse, and repeat the credential in the words of the refusal
 """
 
 import json
@@ -21,7 +22,8 @@ from typing import Any, Self
 
 from fakes.model_server import call_events, delta, problem, text_events
 
-COMMAND = re.compile(r"(say|mark|wake|fragile|hold|begin|break|reject) \[([A-Za-z0-9._:/-]+)\]")
+COMMANDS = "say|mark|wake|fragile|hold|begin|break|reject|leak"
+COMMAND = re.compile(rf"({COMMANDS}) \[([A-Za-z0-9._:/-]+)\]")
 REFUSALS = {"break": (400, "I was asked to break."), "reject": (401, "Who are you?")}
 PATIENCE = 30.0
 """Seconds after which a held answer is given up; only a failing test waits that long."""
@@ -36,6 +38,19 @@ def command_in(body: dict[str, Any]) -> tuple[str, str]:
     return found[-1] if found else ("say", "?")
 
 
+def spoken(command: str, mark: str) -> list[bytes]:
+    """The stream of an answer: words, or a call of a tool."""
+    match command:
+        case "mark":
+            return call_events(("leave_mark", json.dumps({"mark": mark})))
+        case "wake" | "fragile":
+            then = "say" if command == "wake" else "break"
+            wanted = {"in_seconds": 0.001, "text": f"{then} [wake-of-{mark}]"}
+            return call_events(("schedule_wake", json.dumps(wanted)))
+        case _:
+            return text_events(f"said {mark}")
+
+
 class ModelServer:
     """Enter it to listen on a free port.
 
@@ -45,6 +60,7 @@ class ModelServer:
     def __init__(self, observe: Callable[[], None] = lambda: None) -> None:
         self.asked: Counter[str] = Counter()
         self.refused: set[str] = set()
+        self.leaked: list[str] = []
         self._observe = observe
         self._changed = threading.Condition()
         self._released: set[str] = set()
@@ -81,7 +97,9 @@ class ModelServer:
             self._released.add(mark)
             self._changed.notify_all()
 
-    def answer(self, body: dict[str, Any], write: Callable[[int, list[bytes]], None]) -> None:
+    def answer(
+        self, body: dict[str, Any], bearer: str, write: Callable[[int, list[bytes]], None]
+    ) -> None:
         """Obey the command of a request; `write` is called once for each part of the answer."""
         command, mark = command_in(body)
         with self._changed:
@@ -91,23 +109,20 @@ class ModelServer:
                 self.refused.add(mark)
             self._changed.notify_all()
         self._observe()
-        match command:
-            case "mark":
-                write(200, call_events(("leave_mark", json.dumps({"mark": mark}))))
-            case "wake" | "fragile":
-                then = "say" if command == "wake" else "break"
-                wanted = {"in_seconds": 0.001, "text": f"{then} [wake-of-{mark}]"}
-                write(200, call_events(("schedule_wake", json.dumps(wanted))))
-            case "break" | "reject":
-                status, words = REFUSALS[command]
-                write(status, [problem(words).encode()])
-            case "hold" | "begin":
-                if command == "begin":
-                    write(200, [delta(role="assistant", content="I begin. ")])
-                self._hold(mark)
-                write(200, text_events(f"said {mark}"))
-            case _:
-                write(200, text_events(f"said {mark}"))
+        if command in REFUSALS or command == "leak":
+            write(*self._refusal(command, bearer))
+            return
+        if command == "begin":
+            write(200, [delta(role="assistant", content="I begin. ")])
+        if command in {"begin", "hold"}:
+            self._hold(mark)
+        write(200, spoken(command, mark))
+
+    def _refusal(self, command: str, bearer: str) -> tuple[int, list[bytes]]:
+        if command == "leak":
+            self.leaked.append(bearer)
+        status, words = REFUSALS.get(command, (400, f"I know {bearer}, {bearer[7:]}."))
+        return status, [problem(words).encode()]
 
     def _hold(self, mark: str) -> None:
         with self._changed:
@@ -121,8 +136,9 @@ class ModelServer:
 
             def do_POST(self) -> None:
                 length = int(self.headers["content-length"])
+                bearer = self.headers.get("authorization", "")
                 try:
-                    owner.answer(json.loads(self.rfile.read(length)), self._write)
+                    owner.answer(json.loads(self.rfile.read(length)), bearer, self._write)
                 except ConnectionError:
                     self.close_connection = True  # the service was killed meanwhile
 

@@ -163,6 +163,16 @@ class Place:
         """Start the program itself, from cold, and do not wait for it."""
         return self._begun(Cold, ["cli", *arguments], environ)
 
+    def refused(self, **environ: str) -> str:
+        """What a service says that does not start: one sentence for people, and status 1."""
+        service = self.begin(**environ)
+        assert service.ended() == 1, service.said()
+        assert not service.rest_of_output()
+        said = service.said()
+        assert said.startswith("clankie: "), said
+        assert said.count("\n") == 1, said
+        return said
+
     def _begun(
         self, kind: type[Cold | Forked], arguments: list[str], environ: dict[str, str]
     ) -> Service:

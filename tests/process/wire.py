@@ -58,9 +58,7 @@ class Client:
         Raises:
             GoneError: nobody listens, or the connection broke.
         """
-        connection = self._connection()
-        token = (self.home / "operator.token").read_text(encoding="ascii").strip()
-        headers = {"Authorization": f"Bearer {token}"}
+        connection, headers = self.connect(), self.bearer()
         data = None
         if body is not None:
             data = json.dumps(body).encode()
@@ -75,7 +73,13 @@ class Client:
         finally:
             connection.close()
 
-    def _connection(self) -> http.client.HTTPConnection:
+    def bearer(self) -> dict[str, str]:
+        """The header that proves who we are."""
+        token = (self.home / "operator.token").read_text(encoding="ascii").strip()
+        return {"Authorization": f"Bearer {token}"}
+
+    def connect(self) -> http.client.HTTPConnection:
+        """A connection, not yet opened."""
         if self.url is None:
             return _UnixConnection(self.home / "service.sock")
         parts = urlsplit(self.url)

@@ -75,7 +75,10 @@ class Captain:
         """Start nothing new, let turns end until the deadline, then cut them and write outcomes.
 
         A disk that takes no outcome does not hold the process: the next start says uncertain.
+        Once is enough: stopping again changes nothing.
         """
+        if self._stopping.is_set():
+            return
         house = self._the_house()
         house.stopping = True
         self._stopping.set()

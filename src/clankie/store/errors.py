@@ -4,6 +4,7 @@ UnusableStateError
 ├── NewerDatabaseError, ForeignFileError, CorruptDatabaseError   the database file
 ├── EngineTooOldError                                            the SQLite that would read it
 ├── StateHeldError                                               another process has it
+├── StateUnwritableError                                         we may not write into it
 ├── RestoreRefusedError                                          the backup offered
 └── CredentialsUnsafeError                                       the file of secrets
 """
@@ -88,6 +89,19 @@ class StateHeldError(UnusableStateError):
             f"{home} is in use by {who}{where}. Use that one, or stop it first.", pid=pid, url=url
         )
         self.pid, self.url = pid, url
+
+
+class StateUnwritableError(UnusableStateError):
+    """The state directory cannot be written."""
+
+    code = "state_unwritable"
+
+    def __init__(self, home: Path, cause: str) -> None:
+        super().__init__(
+            f"{home} cannot be written ({cause}). Put that right, or name another place with "
+            "CLANKIE_HOME.",
+            cause=cause,
+        )
 
 
 class RestoreRefusedError(UnusableStateError):

@@ -8,7 +8,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self
 
-from clankie.store.errors import StateHeldError
+from clankie.store.errors import StateHeldError, StateUnwritableError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,10 +33,9 @@ class Lock:
 
         Raises:
             StateHeldError: another process has it; says which, as far as `run.json` tells.
+            StateUnwritableError: the directory or the file in it cannot be made.
         """
-        home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-        descriptor = os.open(home / LOCK, flags, 0o600)
+        descriptor = _opened(home)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
@@ -69,6 +68,15 @@ class Lock:
         trace: TracebackType | None,
     ) -> None:
         self.release()
+
+
+def _opened(home: Path) -> int:
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+    try:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return os.open(home / LOCK, flags, 0o600)
+    except OSError as error:
+        raise StateUnwritableError(home, str(error)) from error
 
 
 def _holder(home: Path) -> tuple[int | None, str | None]:

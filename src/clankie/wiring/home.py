@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from clankie.wiring.config import ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
     from pathlib import Path
 
     from clankie.host.ports import Ids
@@ -45,16 +46,14 @@ def operator_token(home: Path, ids: Ids) -> str:
     """The operator's secret; made at the first start.
 
     Raises:
-        ConfigError: the file is a link, empty, or readable by others.
+        ConfigError: the file is a link, empty, readable by others, or cannot be made.
     """
     path = home / TOKEN_FILE
     if not os.path.lexists(path):
         # Linked into place whole: a crash half way leaves no empty token behind.
         temporary = home / f"{TOKEN_FILE}.{os.getpid()}"
-        _write_private(temporary, ids.secret() + "\n")
-        with contextlib.suppress(FileExistsError):
+        with _written(temporary, ids.secret() + "\n"), contextlib.suppress(FileExistsError):
             os.link(temporary, path)
-        temporary.unlink()
     return read_operator_token(home)
 
 
@@ -75,11 +74,11 @@ def read_operator_token(home: Path) -> str:
 
 
 def write_run(home: Path, url: str) -> dict[str, object]:
-    """Say where the service is. It proves nothing: the lock does."""
+    """Say where the service is. It proves nothing: the lock does. Raises ConfigError."""
     ready: dict[str, object] = {"ready": True, "url": url, "pid": os.getpid()}
     temporary = home / f"{RUN_FILE}.{os.getpid()}"
-    _write_private(temporary, json.dumps(ready) + "\n")
-    temporary.replace(home / RUN_FILE)
+    with _written(temporary, json.dumps(ready) + "\n"):
+        temporary.replace(home / RUN_FILE)
     return ready
 
 
@@ -87,6 +86,21 @@ def remove_run(home: Path) -> None:
     """The service is gone."""
     (home / RUN_FILE).unlink(missing_ok=True)
     (home / SOCKET_FILE).unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _written(path: Path, text: str) -> Generator[None, None, None]:
+    """The text in a file of its own, whole, to be put in place; afterwards the file is gone."""
+    try:
+        _write_private(path, text)
+        yield
+    except OSError as error:
+        raise ConfigError(
+            f"The state directory {path.parent} cannot be written ({error.strerror}). Free space "
+            "there or make it writable, or name another one with CLANKIE_HOME."
+        ) from error
+    finally:
+        path.unlink(missing_ok=True)
 
 
 def _write_private(path: Path, text: str) -> None:

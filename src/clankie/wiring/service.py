@@ -17,6 +17,7 @@ from clankie.host import journal
 from clankie.store.errors import StateHeldError
 from clankie.store.lock import Lock
 from clankie.wiring import home
+from clankie.wiring.config import ConfigError
 from clankie.wiring.home import SOCKET_FILE
 from clankie.wiring.house import Ports, open_house
 from clankie.wiring.logs import to_standard_error
@@ -49,13 +50,7 @@ async def _serve(config: Config, ports: Ports | None) -> int:
     async with open_house(config, ports) as house:
         to_standard_error(house.credentials.known_secrets)
         server = Server(house, config_names=config.names)
-        url = await server.start(
-            host=config.host,
-            port=config.port,
-            socket=config.home / SOCKET_FILE,
-            certificate=config.certificate,
-            key=config.key,
-        )
+        url = await _listening(server, config)
         try:
             ready = home.write_run(config.home, url)
             sys.stdout.write(json.dumps(ready) + "\n")
@@ -65,12 +60,31 @@ async def _serve(config: Config, ports: Ports | None) -> int:
             journal.note("stopping")
             house.stopping = True
             house.feed.close()
+            # Still listening: whoever comes meanwhile is told so, and when to come back.
+            await house.captain.stop()
             await server.drain()
         finally:
             await server.close()
             home.remove_run(config.home)
     journal.note("stopped")
     return 0
+
+
+async def _listening(server: Server, config: Config) -> str:
+    socket = config.home / SOCKET_FILE
+    try:
+        return await server.start(
+            host=config.host,
+            port=config.port,
+            socket=socket,
+            certificate=config.certificate,
+            key=config.key,
+        )
+    except OSError as error:
+        raise ConfigError(
+            f"Clankie cannot listen at {config.host} port {config.port} and {socket} ({error}). "
+            "Name a free port with CLANKIE_PORT, or a shorter path with CLANKIE_HOME."
+        ) from error
 
 
 def _on_signals() -> asyncio.Event:

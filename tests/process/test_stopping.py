@@ -1,0 +1,96 @@
+"""Stopping: an event, then a deadline, then an end whose outcome is on disk."""
+
+import http.client
+import signal
+
+import pytest
+
+from process.service import Place, Service
+
+STREAM = "/v1/conversations/global-default/events?after=0"
+
+
+def streaming(service: Service) -> http.client.HTTPConnection:
+    """A connection on which the log is being streamed."""
+    connection = service.client.connect()
+    headers = {**service.client.bearer(), "Accept": "text/event-stream"}
+    connection.request("GET", STREAM, headers=headers)
+    return connection
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_running_turn_ends_in_peace_while_nothing_new_is_admitted(
+    place: Place, number: signal.Signals
+) -> None:
+    # proves: FENCE-1, CONV-4
+    service = place.start()
+    place.send(service, "m-1", "hold")
+    place.model.wait_asked("m-1")
+    connection = streaming(service)
+    response = connection.getresponse()
+    assert response.status == 200
+    service.process.signal(number)
+    # It ends in good order: nothing is cut off.
+    assert b'"delivery_id":"m-1"' in response.read()
+    connection.close()
+
+    refused = service.client.send("m-2", "say [m-2]")
+    assert (refused.status, refused.code) == (503, "service_shutting_down")
+    assert int(refused.headers["retry-after"]) > 0
+    assert service.client.receipt("m-1", wait=20).body["state"] == "running"
+    place.model.release("m-1")
+    assert service.ended() == 0, service.said()
+
+    again = place.start()
+    receipt = again.client.known("m-1")
+    assert [one["state"] for one in receipt["attempts"]] == ["completed"]
+    assert again.client.receipt("m-2").status == 404
+    place.finish(again)
+
+
+def test_a_turn_that_takes_too_long_is_cut_and_what_it_wrote_is_kept(place: Place) -> None:
+    # proves: FENCE-7, FENCE-13
+    service = place.start()
+    service.client.set("lifecycle", drain=0.2)
+    place.send(service, "m-1", "begin")
+    place.send(service, "m-2", "say")
+    place.model.wait_asked("m-1")
+    service.terminate()
+    assert service.ended() == 0, service.said()
+
+    again = place.start()
+    receipt = again.client.known("m-1")
+    assert (receipt["state"], receipt["code"]) == ("failed", "service_stopped")
+    turns = [one for one in again.client.events() if one.get("phase") == "failed"]
+    assert [one["partial"] for one in turns] == ["I begin. "]
+    # What waited behind it was never cut: it waits for the next start.
+    assert again.client.known("m-2")["state"] == "settled"
+    place.finish(again)
+
+
+def test_a_second_signal_ends_it_at_once_and_the_next_start_says_what_is_unknown(
+    place: Place,
+) -> None:
+    # proves: FENCE-7
+    service = place.start()
+    place.send(service, "m-1", "hold")
+    place.model.wait_asked("m-1")
+    connection = streaming(service)
+    response = connection.getresponse()
+    service.terminate()
+    response.read()
+    connection.close()
+    service.terminate()
+    assert service.ended() == 1
+
+    again = place.start()
+    assert again.client.known("m-1")["state"] == "uncertain"
+    place.finish(again)
+
+
+def test_the_program_itself_stops_in_good_order(place: Place) -> None:
+    service = place.run("serve", CLANKIE_MODEL="practice").wait_ready()
+    assert service.client.send("m-1", "remind me in 40 seconds to look").status == 202
+    assert service.client.known("m-1")["state"] == "settled"
+    place.promised.add("m-1")
+    place.finish(service)
