@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import sys
 import threading
@@ -72,16 +73,19 @@ class Commits:
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
+def _logged() -> Iterator[None]:
     """The log is written as in the service, to nowhere."""
-    before = sys.stderr
+    root, before = logging.getLogger(), sys.stderr
+    handlers, level = root.handlers[:], root.level
     with open(os.devnull, "w", encoding="utf-8") as nowhere:  # noqa: PTH123 - a device
         sys.stderr = nowhere
         try:
+            to_standard_error(tuple)
             yield
         finally:
             sys.stderr = before
-            to_standard_error(tuple)
+            root.handlers[:] = handlers
+            root.setLevel(level)
 
 
 async def _turn(house: House, conversation: str, delivery: str) -> None:
@@ -109,10 +113,9 @@ async def _several(house: House, conversation: str, name: str, count: int) -> No
 
 async def _measure(rounds: int, count: int) -> list[Row]:
     commits = Commits()
-    with scratch() as directory, _quiet():
+    with scratch() as directory, _logged():
         config = from_environment({"CLANKIE_HOME": str(directory)})
         async with open_house(config, Ports(lane=Nothing(), crash=commits)) as house:
-            to_standard_error(house.credentials.known_secrets)
             names = [await _make(house, f"c{number}") for number in range(MANY)]
             await _several(house, names[0], "warm", 30)
             one = [await _alone(house, commits, names[0], f"a{n}", count) for n in range(rounds)]
