@@ -43,9 +43,13 @@ class JsonLines(logging.Formatter):
 
 
 def to_standard_error(secrets: Callable[[], Sequence[str]]) -> None:
-    """Send everything from this process there."""
+    """Send ours from `info` on, and of the libraries what they warn of.
+
+    An HTTP client that notes every request would add a line to each turn.
+    """
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines(secrets))
     root = logging.getLogger()
     root.handlers[:] = [handler]
-    root.setLevel(logging.INFO)
+    root.setLevel(logging.WARNING)
+    logging.getLogger("clankie").setLevel(logging.INFO)
