@@ -20,6 +20,7 @@ BAD = [
     b'{"a": NaN}',
     b'{"a": Infinity}',
     b'{"a": -Infinity}',
+    b'{"a": 1e999}',
     b'{"a": 1, "a": 2}',
     b'{"a": {"b": 1, "b": 2}}',
     b'{"a": "\xff"}',
@@ -155,6 +156,11 @@ def test_no_bytes_do_anything_but_be_read_or_refused(raw: bytes) -> None:
 def test_a_body_made_to_be_slow_is_refused_at_once(opening: str) -> None:
     with pytest.raises(BadJsonError):
         decode(opening.encode() * 200_000)
+
+
+def test_a_whole_number_may_be_written_with_a_point() -> None:
+    assert decode(b"[2.0, 2.5, 1e300]") == [2, 2.5, 1e300]
+    assert [type(one) for one in decode(b"[2.0, 2e3, 2.5, 1e300]")] == [int, int, float, float]  # type: ignore[attr-defined]
 
 
 def test_the_deepest_body_that_is_allowed_is_read() -> None:

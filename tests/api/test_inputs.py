@@ -124,7 +124,7 @@ async def test_a_body_that_is_no_object_is_refused(api: Api) -> None:
 
 
 async def test_members_nobody_knows_are_ignored(api: Api) -> None:
-    fields = {"later": {"a": [1]}, "attachments": [], "mode": None}
+    fields: dict[str, Any] = {"later": {"a": [1]}, "attachments": [], "mode": None}
     assert (await api.send("hello", "m-1", fields=fields)).status == 202
 
 

@@ -96,7 +96,9 @@ async def test_a_session_is_no_bearer_and_a_bearer_is_no_session(api: Api) -> No
     assert (await api.get("/v1/status", token=None, headers=cookie)).status == 401
 
 
-@pytest.mark.parametrize("cookie", ["other=1", "clankie_session=", "clankie_session=x", "a b;;=="])
+@pytest.mark.parametrize(
+    "cookie", ["other=1", "clankie_session=", "clankie_session=x", "a b;;==", "clankie_session"]
+)
 async def test_a_cookie_that_says_nothing_opens_nothing(api: Api, cookie: str) -> None:
     answer = await api.get("/v1/status", token=None, headers={"cookie": cookie})
     assert answer.status == 401
@@ -126,7 +128,7 @@ async def test_a_foreign_page_cannot_even_try_codes(api: Api) -> None:
         ("application/json", b'{"code": "' + b"A" * 65 + b'"}', 422),
         ("application/json", b"{", 400),
         ("application/x-www-form-urlencoded", b"", 422),
-        ("application/x-www-form-urlencoded", b"&".join([b"a=1"] * 20), 422),
+        ("application/x-www-form-urlencoded", b"&".join([b"a=1"] * 200), 422),
         ("text/plain", b"code=AAAAAAAA", 415),
     ],
 )

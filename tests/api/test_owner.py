@@ -2,12 +2,15 @@
 
 import asyncio
 import json
+from pathlib import Path
 
 import pytest
 
-from api.kit import HERE, Api
+from api.kit import HERE, Api, open_api
 from clankie.core.conversation import Principal
 from clankie.core.errors import StorageUnavailableError
+from fakes.clock import FakeClock
+from fakes.hall import Machine
 from fakes.lane import fails
 from fakes.trouble import Trouble
 
@@ -150,6 +153,18 @@ async def test_a_setting_that_cannot_be_changes_nothing(
     answer = await api.ask("PATCH", "/v1/settings", {"expected_revision": 0, **change})
     assert (answer.status, answer.json["errors"][0]["path"]) == (422, path)
     assert (await api.get("/v1/settings")).json == before
+
+
+async def test_what_this_run_overrides_is_shown_beside_what_is_stored(
+    tmp_path: Path,
+) -> None:
+    # proves: BASE-1
+    override = {"models": {"model": "openai-chat:any"}}
+    async with Machine(tmp_path, FakeClock()).on(override=override) as hall:
+        api = open_api(hall, tmp_path)
+        found = (await api.get("/v1/settings")).json
+        assert found["settings"]["models"]["model"] == "practice"
+        assert found["in_effect"]["models"]["model"] == "openai-chat:any"
 
 
 # ── tokens ───────────────────────────────────────────────────────────────────────────────────────

@@ -127,6 +127,7 @@ async def test_a_seat_sees_only_the_conversation_it_is_attached_to(api: Api) -> 
     secret = await api.token(Principal.SEAT)
     found = api.hall.house.tokens.who(secret)
     assert found is not None
+    name = found.principal.id
     paths = [HERE, f"{HERE}/events", f"{HERE}/projection", f"{HERE}/prompt"]
     for path in paths:
         answer = await api.get(path, token=secret)
@@ -134,7 +135,7 @@ async def test_a_seat_sees_only_the_conversation_it_is_attached_to(api: Api) -> 
 
     class Attached:
         def standing(self, conversation: str) -> Standing | None:
-            seat = Standing(seat=found.principal.id, occupant="o-1", presence=Presence.LIVE)
+            seat = Standing(seat=name, occupant="o-1", presence=Presence.LIVE)
             return seat if conversation == HEAD else None
 
     api.hall.house.seats = Attached()

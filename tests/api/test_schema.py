@@ -69,7 +69,7 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
         yield found
 
 
-def tame(case: schemathesis.Case) -> None:
+def tame(case: schemathesis.Case[Any]) -> None:
     """Take back what no schema can say, and what would wait; what is wrong stays wrong."""
     query = case.query or {}
     if number(query.get("wait")):
@@ -117,7 +117,7 @@ def number(given: object) -> bool:
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
-def test_what_it_does_is_what_it_says(case: schemathesis.Case, live: Live) -> None:
+def test_what_it_does_is_what_it_says(case: schemathesis.Case[Any], live: Live) -> None:
     tame(case)
     case.call_and_validate(
         base_url=live.url, headers={"Authorization": f"Bearer {live.secret}"}, timeout=20

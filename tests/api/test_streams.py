@@ -1,6 +1,7 @@
 """The log as a stream of server-sent events."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
@@ -277,3 +278,29 @@ async def test_a_token_that_died_meanwhile_opens_no_stream(api: Api) -> None:
     await tokens.revoke(api.hall.house, found.id)
     answer = await api.get(f"{HERE}/events", token=secret, headers={"accept": "text/event-stream"})
     assert answer.status == 401
+
+
+async def test_many_changes_at_once_are_told_of_each(api: Api) -> None:
+    async with api.stream("/v1/feed") as feed:
+        await feed.event()
+        made = {await api.hall.make(f"side {number}") for number in range(40)}
+        told = set[str]()
+        while not made <= told:
+            await api.hall.clock.advance(0.25)
+            told.add((await feed.event()).data["conversation"])
+        assert told == made
+
+
+async def test_an_answer_that_breaks_off_is_cut_and_logged(
+    api: Api, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(*_: object) -> AsyncIterator[list[bytes]]:
+        yield [b"data: {}\n\n"]
+        raise ZeroDivisionError("half way")
+
+    monkeypatch.setattr("clankie.api.events.follow", broken)
+    with pytest.raises(BaseExceptionGroup):
+        async with api.stream(f"{HERE}/events") as stream:
+            await stream.end()
+    assert "answer broke off" in caplog.text
+    assert len(api.app.door.streams) == 0

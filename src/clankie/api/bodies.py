@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic.config import JsonDict
 
-CONVERSATION = {"pattern": "^[a-z0-9][a-z0-9-]{0,63}$"}
-DELIVERY = {"pattern": "^([a-z][a-z0-9-]{0,63}/)?[A-Za-z0-9._:-]{1,128}$"}
+CONVERSATION: Final[JsonDict] = {"pattern": "^[a-z0-9][a-z0-9-]{0,63}$"}
+DELIVERY: Final[JsonDict] = {"pattern": "^([a-z][a-z0-9-]{0,63}/)?[A-Za-z0-9._:-]{1,128}$"}
 """What `core.ids` checks, as the description of the interface says it."""
 
 Revision = Annotated[int, Field(ge=0, lt=2**53, description="the revision the caller saw")]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 
 from clankie.api.errors import BadJsonError, UnsupportedMediaTypeError
 from clankie.core.errors import InvalidFieldError
@@ -83,21 +83,21 @@ def _walk(value: object) -> None:
     waiting: list[tuple[object, str, int]] = [(value, "", 1)]
     while waiting:
         here, path, depth = waiting.pop()
-        if isinstance(here, str):
-            if not clean_text(here):
-                raise InvalidFieldError(path or "body", _TEXT_RULE)
-        elif isinstance(here, dict | list):
-            if depth > DEPTH_LIMIT:
-                raise BadJsonError(f"it is nested more than {DEPTH_LIMIT} deep")
-            waiting.extend((one, at, depth + 1) for at, one in _members(here, path))
+        if isinstance(here, str) and not clean_text(here):
+            raise InvalidFieldError(path or "body", _TEXT_RULE)
+        inner = list(_members(here, path))
+        if depth > DEPTH_LIMIT and isinstance(here, dict | list):
+            raise BadJsonError(f"it is nested more than {DEPTH_LIMIT} deep")
+        waiting.extend((one, at, depth + 1) for at, one in inner)
 
 
-def _members(here: dict[Any, Any] | list[Any], path: str) -> Iterator[tuple[str, object]]:
+def _members(here: object, path: str) -> Iterator[tuple[str, object]]:
     before = f"{path}." if path else ""
     if isinstance(here, list):
-        yield from ((f"{before}{index}", one) for index, one in enumerate(here))
-        return
-    for name, one in here.items():
-        if not clean_text(name):
-            raise InvalidFieldError(path or "body", f"names are {_TEXT_RULE}")
-        yield f"{before}{name}", one
+        for index, one in enumerate(cast("list[object]", here)):
+            yield f"{before}{index}", one
+    if isinstance(here, dict):
+        for name, one in cast("dict[str, object]", here).items():
+            if not clean_text(name):
+                raise InvalidFieldError(path or "body", f"names are {_TEXT_RULE}")
+            yield f"{before}{name}", one

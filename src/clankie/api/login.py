@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 from urllib.parse import parse_qs
 
 from fastapi import Request, Response
@@ -26,6 +26,7 @@ routes = router("login")
 
 _FORM = b"application/x-www-form-urlencoded"
 _GIVEN = 64
+_FIELDS = 100
 _RULE = "the eight characters that were shown"
 
 
@@ -58,7 +59,7 @@ async def log_in(request: Request) -> Response:
 
 def _from_form(raw: bytes) -> str:
     try:
-        found = parse_qs(raw.decode("latin-1"), max_num_fields=8).get("code", [])
+        found = parse_qs(raw.decode("latin-1"), max_num_fields=_FIELDS).get("code", [])
     except ValueError as error:
         raise InvalidFieldError("code", _RULE) from error
     return _checked(found[0] if found else None)
@@ -67,7 +68,8 @@ def _from_form(raw: bytes) -> str:
 def _from_json(raw: bytes, kind: bytes) -> str:
     json_content(kind)
     body = decode(raw)
-    return _checked(body.get("code") if isinstance(body, dict) else None)
+    fields = cast("dict[str, object]", body) if isinstance(body, dict) else {}
+    return _checked(fields.get("code"))
 
 
 def _checked(code: object) -> str:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, cast
+from typing import Any
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric
-from prometheus_client.openmetrics.exposition import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
-MEDIA_TYPE: Final = CONTENT_TYPE_LATEST
+_encode, MEDIA_TYPE = choose_encoder("application/openmetrics-text; version=1.0.0")
 
 
 class _Snapshot(Collector):
@@ -56,6 +56,4 @@ def exposition(status: Mapping[str, Any], streams: int) -> bytes:
     """The text of one scrape, from a registry of its own: nothing of the process leaks in."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Snapshot(status, streams))
-    # The library leaves this one function untyped.
-    text: Any = generate_latest(registry)  # type: ignore[no-untyped-call]
-    return cast("bytes", text)
+    return _encode(registry)

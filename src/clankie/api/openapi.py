@@ -144,7 +144,7 @@ def _answer(said: str, before: Mapping[str, Any], status: int) -> dict[str, Any]
 
 
 def _errors(operation: Mapping[str, Any], route: tuple[str, str]) -> Iterable[int]:
-    found = set(_ALWAYS)
+    found = set[int](_ALWAYS)
     if route not in PUBLIC or route[1] == _LOGIN:
         found.update(_WITH_TOKEN)
     if "requestBody" in operation:

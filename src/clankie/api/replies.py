@@ -33,12 +33,6 @@ class Reply:
         await send({"type": "http.response.start", "status": self.status, "headers": head})
         await send({"type": "http.response.body", "body": self.body})
 
-    def response(self) -> Response:
-        """The same for routes of the framework."""
-        response = Response(self.body, self.status, media_type=self.media_type)
-        response.raw_headers.extend(self.headers)
-        return response
-
 
 class Json(Response):
     """What routes of the framework return: encoded here, not modelled twice."""

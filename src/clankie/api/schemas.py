@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
+from dataclasses import Field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from clankie.api.bodies import DELIVERY
@@ -73,18 +73,22 @@ def _event(kind: str, doc: str, own: dict[str, Schema], optional: dict[str, Sche
 
 def _settings(value: object) -> Schema:
     """The tree of settings, with its bounds and its words, as the values themselves carry them."""
-    if not is_dataclass(value):
-        message = "only groups of settings have a schema"
-        raise TypeError(message)
     members: dict[str, Schema] = {}
-    for one in fields(value):
+    for one in _members(value):
         default = getattr(value, one.name)
         members[one.name] = _settings(default) if is_dataclass(default) else _setting(one, default)
     doc = (type(value).__doc__ or "").partition("\n")[0]
     return shape(doc, members)
 
 
-def _setting(one: Any, default: object) -> Schema:  # noqa: ANN401 - a dataclass field
+def _members(group: object) -> tuple[Field[Any], ...]:
+    if not is_dataclass(group):
+        message = "only groups of settings have members"
+        raise TypeError(message)
+    return fields(group)
+
+
+def _setting(one: Field[Any], default: object) -> Schema:
     found: Schema = {"default": default, "description": one.metadata.get("doc", "")}
     if isinstance(default, str):
         return found | {"type": "string", "maxLength": one.metadata["limit"]}
@@ -99,7 +103,7 @@ def _setting(one: Any, default: object) -> Schema:  # noqa: ANN401 - a dataclass
 def _patch(value: object) -> Schema:
     """The merge patch of the tree: any part of it, and null for a default."""
     members: dict[str, Schema] = {}
-    for one in fields(value):  # type: ignore[arg-type]
+    for one in _members(value):
         default = getattr(value, one.name)
         inner = _patch(default) if is_dataclass(default) else _setting(one, default)
         inner.pop("default", None)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from clankie.api.errors import TooManyStreamsError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator
 
     from clankie.api.auth import Caller
     from clankie.core.conversation import Author
@@ -43,7 +43,7 @@ class Streams:
             raise TooManyStreamsError(limits.total)
 
     @contextmanager
-    def opened(self, caller: Caller, end: Callable[[], None]) -> Iterator[None]:
+    def opened(self, caller: Caller, end: Callable[[], None]) -> Generator[None]:
         """Count it while it is open."""
         stream = Stream(caller, end)
         self._open.add(stream)
