@@ -283,7 +283,7 @@ async def test_a_token_that_died_meanwhile_opens_no_stream(api: Api) -> None:
 async def test_many_changes_at_once_are_told_of_each(api: Api) -> None:
     async with api.stream("/v1/feed") as feed:
         await feed.event()
-        made = {await api.hall.make(f"side {number}") for number in range(40)}
+        made = {await api.hall.make(f"side-{number}") for number in range(40)}
         told = set[str]()
         while not made <= told:
             await api.hall.clock.advance(0.25)
