@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx2
 
+from clankie import console
 from clankie.api.app import create_app
 from clankie.api.door import ApiConfig
 from clankie.api.gate import Gate
@@ -20,6 +21,7 @@ from fakes.hall import Hall
 
 PORT = 4310
 BASE = f"http://127.0.0.1:{PORT}"
+CONSOLE = Path(console.__file__).parent
 HERE = f"/v1/conversations/{HEAD}"
 BOUND = 20.0
 """Real seconds after which a wait in a test is a failure."""
@@ -256,6 +258,6 @@ async def until(condition: Callable[[], bool]) -> None:
 
 
 def open_api(hall: Hall, home: Path) -> Api:
-    config = ApiConfig(port=PORT, backups=home / "backups")
+    config = ApiConfig(port=PORT, backups=home / "backups", console=CONSOLE)
     secret = (home / "operator.token").read_text(encoding="ascii").strip()
     return Api(hall, create_app(hall.house, config), secret, home)

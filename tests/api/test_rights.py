@@ -99,9 +99,10 @@ async def test_each_principal_may_use_its_routes_and_no_others(
             assert json.loads(answer.raw)["code"] == "not_allowed"
 
 
-async def test_without_a_token_only_health_and_login_answer(api: Api) -> None:
+async def test_without_a_token_only_health_login_and_the_empty_console_answer(api: Api) -> None:
     # proves: BASE-3
-    assert {("GET", "/v1/health"), ("POST", "/v1/login")} == PUBLIC
+    console = {("GET", "/"), ("GET", "/login"), ("GET", "/console/{file}")}
+    assert console | {("GET", "/v1/health"), ("POST", "/v1/login")} == PUBLIC
     for route in sorted(set(RIGHTS) - PUBLIC):
         answer = await asked(api, route, None)
         assert (answer.status, answer.code) == (401, "token_missing"), route

@@ -13,6 +13,7 @@ from starlette.routing import Route, Router
 
 from clankie import __version__
 from clankie.api import (
+    console,
     conversations,
     credentials,
     deliveries,
@@ -55,6 +56,7 @@ class Routes:
     def __init__(self) -> None:
         self.framework = _framework()
         self.hot: list[BaseRoute] = [*inputs.routes(), *events.routes(), *feed.routes()]
+        self.hot.extend(console.routes())
         self.hot.extend(openapi.routes(self.framework))
         self._router = Router(self.hot, redirect_slashes=False, default=self.framework)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from clankie.api.assets import Files
 from clankie.api.login_codes import LoginCodes
 from clankie.api.streams import Streams
 
@@ -16,11 +17,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiConfig:
-    """Where we are: our port, further names we answer to, the directory backups go to."""
+    """Where we are: our port, further names we answer to, the directory backups go to.
+
+    `console` is the directory of the console's files; without one there is no console.
+    """
 
     port: int
     backups: Path
     names: tuple[str, ...] = ()
+    console: Path | None = None
 
 
 @dataclass(slots=True)
@@ -31,3 +36,8 @@ class Door:
     config: ApiConfig
     streams: Streams = field(default_factory=Streams)
     codes: LoginCodes = field(default_factory=LoginCodes)
+    files: Files = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Read the console."""
+        self.files = Files(self.config.console)

@@ -8,7 +8,7 @@ from clankie.api import problems
 from clankie.api.auth import identify
 from clankie.api.call import CALLER, DOOR
 from clankie.api.guard import HEAD, Exchange, Names, read_head
-from clankie.api.rights import PUBLIC
+from clankie.api.rights import public
 from clankie.core.errors import RefusedError
 from clankie.host import journal
 
@@ -41,7 +41,7 @@ class Gate:
             head = scope[HEAD] = read_head(scope["headers"])
             exchange.expect(head)
             self._names.check(scope, head)
-            if (scope["method"], scope["path"]) not in PUBLIC:
+            if not public(scope["method"], scope["path"]):
                 scope[CALLER] = identify(self.door.house.tokens, scope["method"], head)
             scope[DOOR] = self.door
             await self.app(scope, exchange.receive, exchange.send)

@@ -131,7 +131,8 @@ class Exchange:
             self.started = True
             headers = message["headers"] = list(message.get("headers", ()))
             headers.append((b"x-content-type-options", b"nosniff"))
-            headers.append((b"cache-control", b"no-store"))
+            if all(name != b"cache-control" for name, _ in headers):
+                headers.append((b"cache-control", b"no-store"))
             if not self._read:
                 headers.append((b"connection", b"close"))
         await self._send(message)

@@ -34,6 +34,9 @@ _HERE: Final = "/v1/conversations/{conversation}"
 _DELIVERY: Final = "/v1/deliveries/{delivery:delivery}"
 
 RIGHTS: Final[Mapping[tuple[str, str], frozenset[Principal]]] = {
+    ("GET", "/"): NOBODY,
+    ("GET", "/login"): NOBODY,
+    ("GET", "/console/{file}"): NOBODY,
     ("GET", "/v1/health"): NOBODY,
     ("POST", "/v1/login"): NOBODY,
     ("GET", "/openapi.json"): _HOLDERS,
@@ -72,3 +75,10 @@ RIGHTS: Final[Mapping[tuple[str, str], frozenset[Principal]]] = {
 }
 
 PUBLIC: Final = frozenset(route for route, who in RIGHTS.items() if who is NOBODY)
+
+_CONSOLE: Final = "/console/"
+
+
+def public(method: str, path: str) -> bool:
+    """Whether this request asks for no token. The console's files hold no data."""
+    return (method, path) in PUBLIC or (method == "GET" and path.startswith(_CONSOLE))

@@ -68,8 +68,11 @@ class Protocol(HttpToolsProtocol):
 class Server:
     """The house on its sockets. `start` it once, then `drain` and `close` it."""
 
-    def __init__(self, house: House, *, config_names: Sequence[str] = ()) -> None:
+    def __init__(
+        self, house: House, *, config_names: Sequence[str] = (), console: Path | None = None
+    ) -> None:
         self._house = house
+        self._console = console
         self._names = tuple(config_names)
         self._running: list[tuple[uvicorn.Server, socket.socket]] = []
 
@@ -90,7 +93,10 @@ class Server:
         over_tcp, over_unix = tcp(host, port), unix(socket)
         bound = over_tcp.getsockname()[1]
         config = ApiConfig(
-            port=bound, names=(*self._names, *_named(host)), backups=socket.parent / "backups"
+            port=bound,
+            names=(*self._names, *_named(host)),
+            backups=socket.parent / "backups",
+            console=self._console,
         )
         app = create_app(self._house, config)
         await self._listen(app, over_tcp, certificate, key)

@@ -7,10 +7,12 @@ import json
 import os
 import signal
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import uvloop
 
+from clankie import console
 from clankie.api.serve import Server
 from clankie.core.errors import ClankieError
 from clankie.host import journal
@@ -25,6 +27,7 @@ from clankie.wiring.logs import to_standard_error
 if TYPE_CHECKING:
     from clankie.wiring.config import Config
 
+CONSOLE: Final = Path(console.__file__).parent
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -49,7 +52,7 @@ async def _serve(config: Config, ports: Ports | None) -> int:
     stop = _on_signals()
     async with open_house(config, ports) as house:
         to_standard_error(house.credentials.known_secrets)
-        server = Server(house, config_names=config.names)
+        server = Server(house, config_names=config.names, console=CONSOLE)
         url = await _listening(server, config)
         try:
             ready = home.write_run(config.home, url)
