@@ -7,8 +7,9 @@ each makes SQLite set aside every page that the unit touches. So the work of a u
 repeatable: it depends on the transaction alone and acts on nothing else.
 
 What a unit raises is its own. When the disk is full or fails, nothing of the unit is there
-(`StorageUnavailableError`). A commit that fails leaves open what is on disk, for every unit of the
-batch (`CommitUnknownError`).
+(`StorageUnavailableError`); a full disk shows only at the commit, and is known all the same. A
+commit that fails otherwise leaves open what is on disk, for every unit of the batch
+(`CommitUnknownError`).
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ if TYPE_CHECKING:
     from clankie.host.ports import Clock, CrashPoint, Ids
     from clankie.store.sqlite.sql import Database
 
+DAMAGED: Final = (apsw.CorruptError, apsw.NotADBError)
 UNAVAILABLE: Final = (
+    *DAMAGED,
     apsw.FullError,
     apsw.IOError,
     apsw.ReadOnlyError,
     apsw.CantOpenError,
     apsw.BusyError,
-    apsw.CorruptError,
-    apsw.NotADBError,
     apsw.NoMemError,
 )
 """What says that the disk cannot be written, whatever was asked."""
@@ -62,7 +63,7 @@ class Batches:
     def _run(self, done: Done) -> None:
         self._begin()
         if not all(self._plain(unit) for unit in done.units):
-            self._tx.run("ROLLBACK")
+            self.abort()
             self._begin()
             for unit in done.units:
                 unit.error = None
@@ -115,10 +116,10 @@ class Batches:
     def _commit(self, done: Done) -> bool:
         try:
             self._tx.run("COMMIT")
-        except Exception as error:  # noqa: BLE001 - whatever it is, the outcome is unknown
-            if self._connection.in_transaction:
-                self._tx.run("ROLLBACK")
-            self._fail(done, CommitUnknownError(str(error)))
+        except Exception as error:  # noqa: BLE001 - whatever it is, the callers must hear of it
+            self.abort()
+            kind = StorageUnavailableError if _unwritten(error) else CommitUnknownError
+            self._fail(done, kind(str(error)))
             return False
         return True
 
@@ -132,3 +133,14 @@ class Batches:
         """Undo what an interrupted batch left open."""
         if self._connection.in_transaction:
             self._tx.run("ROLLBACK")
+
+
+def _unwritten(error: Exception) -> bool:
+    """Whether a commit failed before all of it was in the file, so that it certainly is not there.
+
+    A commit ends with a frame that makes it one. When the disk is full or refuses a write, that
+    frame is not there or not whole. When a later wait for the disk fails, it may be.
+    """
+    if isinstance(error, apsw.IOError):
+        return error.extendedresult == apsw.SQLITE_IOERR_WRITE
+    return isinstance(error, apsw.FullError)

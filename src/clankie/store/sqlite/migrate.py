@@ -6,9 +6,6 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING, Final
 
-import apsw
-
-from clankie.core.errors import StorageUnavailableError
 from clankie.store.errors import NewerDatabaseError
 from clankie.store.sqlite.connect import look
 from clankie.store.sqlite.sql import value
@@ -74,14 +71,10 @@ def _older_backup(path: Path, known: int) -> Path | None:
 def migrate(connection: Database, steps: Sequence[Migration], at: int) -> int:
     """Apply what is missing and return the version. `at` is milliseconds.
 
-    Raises:
-        StorageUnavailableError: a step could not be written; the database is as before that step.
+    A step that cannot be applied raises and leaves the database as it was before that step.
     """
-    try:
-        for step in steps:
-            _apply(connection, step, at)
-    except (apsw.FullError, apsw.IOError, apsw.ReadOnlyError, apsw.BusyError) as error:
-        raise StorageUnavailableError(str(error)) from error
+    for step in steps:
+        _apply(connection, step, at)
     return steps[-1].n
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 import apsw
 
-from clankie.core.errors import ReceiptsUnreadableError
+from clankie.core.errors import ReceiptsUnreadableError, ShuttingDownError
 from clankie.store.sqlite import connect
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class Readers(Protocol):
     """Where reads happen."""
 
     async def read(self, work: Callable[[Database], T]) -> T:
-        """Run `work` in one consistent view. Raises ReceiptsUnreadableError."""
+        """Run `work` in one consistent view. Raises ReceiptsUnreadableError, ShuttingDownError."""
         ...
 
     async def read_alone(self, work: Callable[[Database], T]) -> T:
@@ -64,13 +64,16 @@ class ThreadReaders:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._open = [connect.reader(path) for _ in range(THREADS)]
         self._free: queue.SimpleQueue[Database] = queue.SimpleQueue()
-        for _ in range(THREADS):
-            self._free.put(connect.reader(path))
+        for connection in self._open:
+            self._free.put(connection)
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="store-reader")
 
     async def read(self, work: Callable[[Database], T]) -> T:
         """See Readers."""
+        if not self._open:
+            raise ShuttingDownError
         return await asyncio.get_running_loop().run_in_executor(self._pool, self._read, work)
 
     def _read(self, work: Callable[[Database], T]) -> T:
@@ -86,9 +89,10 @@ class ThreadReaders:
 
     async def close(self) -> None:
         """See Readers."""
+        opened, self._open = self._open, []
         await asyncio.to_thread(self._pool.shutdown)
-        for _ in range(THREADS):
-            self._free.get().close()
+        for connection in opened:
+            connection.close()
 
 
 class InlineReaders:
@@ -96,12 +100,14 @@ class InlineReaders:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._connection = connect.reader(path)
+        self._open: Database | None = connect.reader(path)
 
     async def read(self, work: Callable[[Database], T]) -> T:
         """See Readers."""
         await asyncio.sleep(0)
-        return _view(self._connection, work)
+        if self._open is None:
+            raise ShuttingDownError
+        return _view(self._open, work)
 
     async def read_alone(self, work: Callable[[Database], T]) -> T:
         """See Readers."""
@@ -110,4 +116,6 @@ class InlineReaders:
 
     async def close(self) -> None:
         """See Readers."""
-        self._connection.close()
+        opened, self._open = self._open, None
+        if opened is not None:
+            opened.close()

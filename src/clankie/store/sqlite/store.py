@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Self
 
+from clankie.core.errors import StorageUnavailableError
+from clankie.store.errors import CorruptDatabaseError
 from clankie.store.sqlite import connect, facts, migrate, node, owner, prune
 from clankie.store.sqlite.backup import backup
-from clankie.store.sqlite.batch import Batches
+from clankie.store.sqlite.batch import DAMAGED, UNAVAILABLE, Batches
 from clankie.store.sqlite.parts import Conversations, Deliveries, Owner, Wakes
 from clankie.store.sqlite.readers import InlineReaders, ThreadReaders
 from clankie.store.sqlite.unit import Kind
@@ -73,6 +75,24 @@ class SqliteStore:
         self._readers: Readers
 
     async def __aenter__(self) -> Self:
+        try:
+            connection, readers, bound = self._open()
+        except DAMAGED as error:
+            raise CorruptDatabaseError(self.path, str(error)) from error
+        except (OSError, *UNAVAILABLE) as error:
+            raise StorageUnavailableError(str(error)) from error
+        batches = Batches(connection, self._clock, self._ids, self._crash)
+        make = InlineWriter if self._inline else ThreadWriter
+        writer = make(batches, self._committed, bound)
+        self._connection, self._writer, self._readers = connection, writer, readers
+        self.conversations = Conversations(writer, readers)
+        self.deliveries = Deliveries(writer, readers)
+        self.wakes = Wakes(writer, readers)
+        self.owner = Owner(writer, readers)
+        return self
+
+    def _open(self) -> tuple[Database, Readers, int]:
+        """The writer's connection, migrated; the readers; how many units may wait."""
         connect.require_engine()
         steps = migrate.migrations()
         found = migrate.check(self.path, steps)
@@ -86,15 +106,7 @@ class SqliteStore:
         except BaseException:
             connection.close()
             raise
-        batches = Batches(connection, self._clock, self._ids, self._crash)
-        make = InlineWriter if self._inline else ThreadWriter
-        writer = make(batches, self._committed, bound)
-        self._connection, self._writer, self._readers = connection, writer, readers
-        self.conversations = Conversations(writer, readers)
-        self.deliveries = Deliveries(writer, readers)
-        self.wakes = Wakes(writer, readers)
-        self.owner = Owner(writer, readers)
-        return self
+        return connection, readers, bound
 
     def _keep_copy(self, connection: Database, step: int) -> None:
         target = migrate.backup_name(self.path, step)

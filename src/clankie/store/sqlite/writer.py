@@ -75,14 +75,15 @@ class _Line:
         return Unit(kind, work, self._loop.create_future())
 
     def _run(self, units: list[Unit]) -> Done:
-        try:
-            return self._batches.run(units)
-        except BaseException as error:  # noqa: BLE001 - the process is said to be dead; see below
-            # A crash point ended the batch: like a killed process it answers nobody and writes no
-            # more, but whoever waits must not hang.
-            self._batches.abort()
-            self._dead = error
-            return Done([Unit(u.kind, u.work, u.future, error=error) for u in units])
+        if self._dead is None:
+            try:
+                return self._batches.run(units)
+            except BaseException as error:  # noqa: BLE001 - the process is said to be dead
+                # A crash point ended the batch: like a killed process it answers nobody and writes
+                # no more, but whoever waits must not hang.
+                self._batches.abort()
+                self._dead = error
+        return Done([Unit(u.kind, u.work, u.future, error=self._dead) for u in units])
 
     def _resolve(self, done: Done) -> None:
         self._waiting -= len(done.units)

@@ -1,0 +1,202 @@
+PRAGMA application_id = 1131178873;
+PRAGMA page_size=4096;
+BEGIN TRANSACTION;
+DROP TABLE IF EXISTS attempt;
+CREATE TABLE attempt (
+  id TEXT NOT NULL PRIMARY KEY,
+  delivery TEXT NOT NULL REFERENCES input (id),
+  conversation INTEGER NOT NULL REFERENCES conversation (n),
+  n INTEGER NOT NULL CHECK (n >= 1),
+  state TEXT NOT NULL CHECK (state IN ('reserved', 'running', 'released', 'completed', 'failed',
+    'stalled', 'cancelled', 'uncertain')),
+  node TEXT NOT NULL REFERENCES node (id),
+  token INTEGER NOT NULL,
+  started_at INTEGER NOT NULL,
+  asked_at INTEGER,
+  ended_at INTEGER,
+  code TEXT,
+  joined TEXT,
+  UNIQUE (delivery, n),
+  CHECK ((ended_at IS NULL) = (state IN ('reserved', 'running'))),
+  CHECK (state <> 'reserved' OR (asked_at IS NULL AND joined IS NULL)),
+  CHECK (state NOT IN ('running', 'completed', 'cancelled', 'uncertain') OR asked_at IS NOT NULL)
+) STRICT, WITHOUT ROWID;
+INSERT INTO attempt VALUES('m-1#1','m-1',1,1,'completed','node-00000000000000000000000001',1,1796040000000,1796040000000,1796040000000,NULL,NULL);
+INSERT INTO attempt VALUES('m-2#1','m-2',1,1,'running','node-00000000000000000000000001',1,1796040000000,1796040000000,NULL,NULL,NULL);
+CREATE INDEX attempt_members ON attempt (joined) WHERE joined IS NOT NULL;
+CREATE UNIQUE INDEX attempt_one_open_an_input ON attempt (delivery)
+  WHERE state IN ('reserved', 'running');
+CREATE UNIQUE INDEX attempt_one_run_a_conversation ON attempt (conversation)
+  WHERE state IN ('reserved', 'running') AND joined IS NULL;
+DROP TABLE IF EXISTS conversation;
+CREATE TABLE conversation (
+  n INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  request_id TEXT NOT NULL UNIQUE,
+  name TEXT NOT NULL,
+  kind TEXT NOT NULL CHECK (kind IN ('global', 'workspace', 'room', 'lead', 'inbox')),
+  directory TEXT,
+  created_at INTEGER NOT NULL,
+  closed INTEGER NOT NULL DEFAULT 0 CHECK (closed IN (0, 1)),
+  revision INTEGER NOT NULL DEFAULT 0,
+  cursor INTEGER NOT NULL DEFAULT 0,
+  ordinal INTEGER NOT NULL DEFAULT 0,
+  oldest INTEGER NOT NULL DEFAULT 1,
+  reset_cursor INTEGER NOT NULL DEFAULT 0,
+  reset_ordinal INTEGER NOT NULL DEFAULT 0,
+  owner TEXT REFERENCES node (id),
+  token INTEGER NOT NULL DEFAULT 0,
+  running INTEGER NOT NULL DEFAULT 0 CHECK (running >= 0),
+  waiting INTEGER NOT NULL DEFAULT 0 CHECK (waiting >= 0),
+  held INTEGER NOT NULL DEFAULT 0 CHECK (held BETWEEN 0 AND waiting),
+  uncertain INTEGER NOT NULL DEFAULT 0 CHECK (uncertain >= 0),
+  CHECK (ordinal <= cursor AND reset_cursor <= cursor AND reset_ordinal <= ordinal)
+) STRICT;
+INSERT INTO conversation VALUES(1,'global-default','global-default','Clankie','global',NULL,1796040000000,0,3,10,4,1,0,0,'node-00000000000000000000000001',1,1,1,0,0);
+INSERT INTO conversation VALUES(2,'den','make-den','den','workspace',NULL,1796040000000,0,0,0,0,1,0,0,NULL,0,0,0,0,0);
+DROP TABLE IF EXISTS event;
+CREATE TABLE event (
+  conversation INTEGER NOT NULL REFERENCES conversation (n),
+  cursor INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  kind TEXT NOT NULL CHECK (kind IN ('message', 'tool', 'turn', 'notice', 'reset')),
+  ordinal INTEGER,
+  body TEXT NOT NULL,
+  UNIQUE (conversation, cursor)
+) STRICT;
+INSERT INTO event VALUES(1,1,1796040000000,'message',1,'{"kind":"message","author":{"principal":"operator","id":"operator"},"at":"2026-11-30T12:00:00.000Z","role":"owner","text":"Hello","delivery_id":"m-1"}');
+INSERT INTO event VALUES(1,2,1796040000000,'turn',NULL,'{"kind":"turn","author":{"principal":"system","id":"clankie"},"at":"2026-11-30T12:00:00.000Z","phase":"admitted","delivery_id":"m-1"}');
+INSERT INTO event VALUES(1,3,1796040000000,'turn',NULL,'{"kind":"turn","author":{"principal":"system","id":"clankie"},"at":"2026-11-30T12:00:00.000Z","phase":"started","delivery_id":"m-1"}');
+INSERT INTO event VALUES(1,4,1796040000000,'message',2,'{"kind":"message","author":{"principal":"captain","id":"captain"},"at":"2026-11-30T12:00:00.000Z","role":"agent","text":"Here you are.","delivery_id":"m-1"}');
+INSERT INTO event VALUES(1,5,1796040000000,'turn',NULL,'{"kind":"turn","author":{"principal":"system","id":"clankie"},"at":"2026-11-30T12:00:00.000Z","phase":"completed","delivery_id":"m-1"}');
+INSERT INTO event VALUES(1,6,1796040000000,'message',3,'{"kind":"message","author":{"principal":"operator","id":"operator"},"at":"2026-11-30T12:00:00.000Z","role":"owner","text":"Hello","delivery_id":"m-2"}');
+INSERT INTO event VALUES(1,7,1796040000000,'turn',NULL,'{"kind":"turn","author":{"principal":"system","id":"clankie"},"at":"2026-11-30T12:00:00.000Z","phase":"admitted","delivery_id":"m-2"}');
+INSERT INTO event VALUES(1,8,1796040000000,'turn',NULL,'{"kind":"turn","author":{"principal":"system","id":"clankie"},"at":"2026-11-30T12:00:00.000Z","phase":"started","delivery_id":"m-2"}');
+INSERT INTO event VALUES(1,9,1796040000000,'message',4,'{"kind":"message","author":{"principal":"operator","id":"operator"},"at":"2026-11-30T12:00:00.000Z","role":"owner","text":"Hello","delivery_id":"m-3"}');
+INSERT INTO event VALUES(1,10,1796040000000,'turn',NULL,'{"kind":"turn","author":{"principal":"system","id":"clankie"},"at":"2026-11-30T12:00:00.000Z","phase":"admitted","delivery_id":"m-3"}');
+CREATE UNIQUE INDEX event_projectable ON event (conversation, ordinal) WHERE ordinal IS NOT NULL;
+CREATE TRIGGER event_stays BEFORE UPDATE ON event
+BEGIN SELECT RAISE (ABORT, 'a log only grows'); END;
+DROP TABLE IF EXISTS input;
+CREATE TABLE input (
+  n INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  conversation INTEGER NOT NULL REFERENCES conversation (n),
+  origin TEXT NOT NULL,
+  principal TEXT NOT NULL,
+  author TEXT NOT NULL,
+  text TEXT,
+  mode TEXT NOT NULL CHECK (mode IN ('auto', 'steer', 'queue')),
+  fingerprint TEXT NOT NULL,
+  state TEXT NOT NULL CHECK (state IN ('queued', 'running', 'uncertain', 'settled', 'failed',
+    'absorbed', 'cancelled', 'not_sent', 'abandoned')),
+  admitted_at INTEGER NOT NULL,
+  message_cursor INTEGER NOT NULL,
+  settled_at INTEGER,
+  code TEXT,
+  detail TEXT,
+  reply_cursor INTEGER,
+  reply_delivery_id TEXT,
+  absorbed_by TEXT CHECK (absorbed_by IN ('reply', 'steer')),
+  retry_of TEXT,
+  not_before INTEGER,
+  held TEXT,
+  depth INTEGER NOT NULL DEFAULT 0,
+  tries_base INTEGER NOT NULL DEFAULT 0,
+  pruned INTEGER NOT NULL DEFAULT 0 CHECK (pruned IN (0, 1)),
+  UNIQUE (conversation, message_cursor),
+  CHECK ((settled_at IS NULL) = (state IN ('queued', 'running', 'uncertain'))),
+  CHECK (held IS NULL OR state = 'queued'),
+  CHECK ((text IS NULL) = (pruned = 1)),
+  CHECK (pruned = 0 OR settled_at IS NOT NULL)
+) STRICT;
+INSERT INTO input VALUES(1,'m-1',1,'owner','operator','operator','Hello','auto','006b242cbb121ec9a70376844083325396d8452dd77c91cc97fdaacab47fd2bc','settled',1796040000000,1,1796040000000,NULL,NULL,4,NULL,NULL,NULL,NULL,NULL,0,0,0);
+INSERT INTO input VALUES(2,'m-2',1,'owner','operator','operator','Hello','auto','006b242cbb121ec9a70376844083325396d8452dd77c91cc97fdaacab47fd2bc','running',1796040000000,6,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,0,0,0);
+INSERT INTO input VALUES(3,'m-3',1,'owner','operator','operator','Hello','auto','006b242cbb121ec9a70376844083325396d8452dd77c91cc97fdaacab47fd2bc','queued',1796040000000,9,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,0,0,0);
+CREATE INDEX input_evidence ON input (settled_at) WHERE settled_at IS NOT NULL AND pruned = 0;
+CREATE INDEX input_queued ON input (conversation, mode <> 'steer', message_cursor)
+  WHERE state = 'queued';
+CREATE INDEX input_retry ON input (not_before) WHERE state = 'queued' AND not_before IS NOT NULL;
+CREATE INDEX input_running ON input (conversation, message_cursor) WHERE state = 'running';
+CREATE INDEX input_uncertain ON input (conversation, fingerprint) WHERE state = 'uncertain';
+DROP TABLE IF EXISTS node;
+CREATE TABLE node (
+  id TEXT NOT NULL PRIMARY KEY,
+  booted_at INTEGER NOT NULL,
+  dead INTEGER NOT NULL DEFAULT 0 CHECK (dead IN (0, 1))
+) STRICT, WITHOUT ROWID;
+INSERT INTO node VALUES('node-00000000000000000000000001',1796040000000,0);
+DROP TABLE IF EXISTS schema_version;
+CREATE TABLE schema_version (n INTEGER PRIMARY KEY, at INTEGER NOT NULL) STRICT;
+INSERT INTO schema_version VALUES(1,1796040000000);
+DROP TABLE IF EXISTS setting;
+CREATE TABLE setting (
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  revision INTEGER NOT NULL,
+  body TEXT NOT NULL,
+  at INTEGER NOT NULL
+) STRICT;
+DROP TABLE IF EXISTS token;
+CREATE TABLE token (
+  id TEXT NOT NULL PRIMARY KEY,
+  principal TEXT NOT NULL,
+  author TEXT NOT NULL,
+  label TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  revoked INTEGER NOT NULL DEFAULT 0 CHECK (revoked IN (0, 1)),
+  sha256 TEXT UNIQUE,
+  CHECK (sha256 IS NOT NULL OR revoked = 1)
+) STRICT, WITHOUT ROWID;
+DROP TABLE IF EXISTS tool_call;
+CREATE TABLE tool_call (
+  attempt TEXT NOT NULL REFERENCES attempt (id),
+  call_id TEXT NOT NULL,
+  n INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  effect INTEGER NOT NULL CHECK (effect IN (0, 1)),
+  arguments_sha256 TEXT NOT NULL,
+  state TEXT NOT NULL CHECK (state IN ('attempting', 'completed', 'failed', 'uncertain')),
+  detail TEXT NOT NULL,
+  started_at INTEGER NOT NULL,
+  ended_at INTEGER,
+  PRIMARY KEY (attempt, call_id),
+  CHECK ((ended_at IS NULL) = (state = 'attempting'))
+) STRICT, WITHOUT ROWID;
+DROP TABLE IF EXISTS transition;
+CREATE TABLE transition (
+  seq INTEGER PRIMARY KEY,
+  record TEXT NOT NULL,
+  before TEXT,
+  after TEXT NOT NULL,
+  at INTEGER NOT NULL
+) STRICT;
+INSERT INTO transition VALUES(1,'m-1',NULL,'queued',1796040000000);
+INSERT INTO transition VALUES(2,'m-1#1',NULL,'reserved',1796040000000);
+INSERT INTO transition VALUES(3,'m-1#1','reserved','running',1796040000000);
+INSERT INTO transition VALUES(4,'m-1','queued','running',1796040000000);
+INSERT INTO transition VALUES(5,'m-1#1','running','completed',1796040000000);
+INSERT INTO transition VALUES(6,'m-1','running','settled',1796040000000);
+INSERT INTO transition VALUES(7,'m-2',NULL,'queued',1796040000000);
+INSERT INTO transition VALUES(8,'m-2#1',NULL,'reserved',1796040000000);
+INSERT INTO transition VALUES(9,'m-2#1','reserved','running',1796040000000);
+INSERT INTO transition VALUES(10,'m-2','queued','running',1796040000000);
+INSERT INTO transition VALUES(11,'m-3',NULL,'queued',1796040000000);
+CREATE INDEX transition_record ON transition (record);
+CREATE TRIGGER transition_stays BEFORE UPDATE ON transition
+BEGIN SELECT RAISE (ABORT, 'moves are only added'); END;
+DROP TABLE IF EXISTS wake;
+CREATE TABLE wake (
+  id TEXT NOT NULL PRIMARY KEY,
+  conversation INTEGER NOT NULL REFERENCES conversation (n),
+  due_at INTEGER NOT NULL,
+  text TEXT NOT NULL,
+  depth INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  delivery TEXT UNIQUE REFERENCES input (id),
+  held TEXT,
+  CHECK (held IS NULL OR delivery IS NULL)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX wake_conversation ON wake (conversation, due_at);
+CREATE INDEX wake_due ON wake (due_at) WHERE delivery IS NULL;
+pragma application_id=1131178873;
+COMMIT TRANSACTION;
