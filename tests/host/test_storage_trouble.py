@@ -11,7 +11,7 @@ from clankie.core.settings import DAY
 from clankie.host.ports import FencedError, LaneResult, TurnHost, TurnRequest
 from fakes.clock import FakeClock
 from fakes.hall import Machine
-from fakes.lane import ScriptedLane, answers, breaks, fails
+from fakes.lane import ScriptedLane, answers, breaks, fails, steers
 from fakes.loop import virtual
 from fakes.trouble import FULL, UNKNOWN, Failure, lose, refuse, trouble
 
@@ -246,3 +246,21 @@ async def test_retention_goes_on_after_a_disk_that_did_not_tell(
         await clock.sleep(DAY + 1)
         with pytest.raises(ReceiptExpiredError):
             await hall.receipt("m-1")
+
+
+@virtual
+async def test_a_disk_that_lets_nobody_join_a_turn_does_not_cost_its_answer(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: FENCE-7
+    go = asyncio.Event()
+    async with Machine(tmp_path, clock).on(ScriptedLane(steers(go))) as hall:
+        trouble(hall.house).plan("join", refuse())
+        await hall.send("dinner", "m-1")
+        await clock.sleep(1)
+        await hall.steer("without fish", "m-2")
+        go.set()
+        assert (await hall.ended("m-1")).state is InputState.SETTLED
+        assert (await hall.ended("m-2")).state is InputState.SETTLED
+        assert hall.lane.asked == ["m-1", "m-2"]
+        assert await hall.said() == ["dinner", "re: without fish"]

@@ -44,6 +44,8 @@ def serve(answers: Answers) -> int:
     if disk is not None:
         mounted = small_disk(Path(os.environ["CLANKIE_HOME"]), int(disk))
         answers.tell("mounted" if mounted else "not mounted")
+    limit = os.environ.pop("CLANKIE_TEST_FILE_LIMIT", None)
+    limit_files(None if limit is None else int(limit))
     effects = Effects(Path(os.environ.pop("CLANKIE_TEST_EFFECTS")))
     deadly, seats = Deadly(answers), Seats()
     verbs: dict[str, Callable[..., None]] = {

@@ -75,7 +75,11 @@ class Service:
     def tell(self, verb: str, *arguments: object) -> None:
         """Have the process do something, and wait until it has."""
         os.write(self.process.commands, json.dumps([verb, *arguments]).encode() + b"\n")
-        assert self._answers.next() == "done"
+        assert self.heard() == "done"
+
+    def heard(self) -> str | None:
+        """The next thing that it tells the test."""
+        return self._answers.next()
 
     def die_at(self, point: str, nth: int = 1) -> None:
         """Have it killed at the nth passing of a crash point from now on."""
@@ -83,7 +87,7 @@ class Service:
 
     def wait_at(self, point: str) -> None:
         """Until it stands at the point where it was told to pause."""
-        assert self._answers.next() == f"at {point}"
+        assert self.heard() == f"at {point}"
 
     def kill(self) -> None:
         """SIGKILL, and wait for the end."""

@@ -11,10 +11,10 @@ import hashlib
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
-from clankie.core.errors import ClankieError, UncertainError
+from clankie.core.errors import ClankieError, FaultError, UncertainError
 from clankie.core.wake import Wake
 from clankie.core.watchdog import Marks, Phase
-from clankie.host import selfstate
+from clankie.host import journal, selfstate
 from clankie.host.persist import stored
 from clankie.host.ports import LaneError, ToolReport
 
@@ -82,7 +82,12 @@ class Turn:
     async def steered(self) -> Sequence[Delivery]:
         """Waiting steering messages join the run; from here on they end with it."""
         self._alive()
-        joined = await self._house.store.deliveries.join(self.reservation)
+        try:
+            joined = await self._house.store.deliveries.join(self.reservation)
+        except FaultError as error:
+            # Nobody joined: what waits has its own turn later. An answer is not thrown away for it.
+            journal.warn("nobody joins", delivery=self.delivery.id, why=error.detail)
+            joined = ()
         self.members += [one.id for one in joined]
         self.progress()
         return joined

@@ -142,5 +142,5 @@ def _unwritten(error: Exception) -> bool:
     frame is not there or not whole. When a later wait for the disk fails, it may be.
     """
     if isinstance(error, apsw.IOError):
-        return error.extendedresult == apsw.SQLITE_IOERR_WRITE
+        return bool(getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_WRITE)
     return isinstance(error, apsw.FullError)
