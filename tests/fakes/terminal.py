@@ -1,5 +1,10 @@
-"""A person at a terminal: starts a program on a pseudo terminal, types, and waits for words."""
+"""A person at a terminal: starts a program on a pseudo terminal, types, and reads the screen.
 
+What a program writes is not what a person sees: it draws over what stands there. So the screen is
+kept as a terminal keeps it, for the few sequences that are used.
+"""
+
+import codecs
 import fcntl
 import os
 import pty
@@ -11,15 +16,84 @@ import sys
 import termios
 from pathlib import Path
 
-from clankie.cli.clean import plain
-
 PATIENCE = 40
-"""Seconds until words that do not come are a failure. No test takes as long when all is well."""
+"""Seconds of silence after which words that did not come are a failure."""
 ROWS, COLUMNS = 40, 100
+_PARTS = re.compile(
+    r"\x1b\[([?>]?)([\d;]*)([A-Za-z])|\x1b\][^\x07]*\x07|\x1b[=>()].?|([\r\n\b\a])|(.)", re.DOTALL
+)
+
+
+class Grid:
+    """Rows of letters; what scrolls out of the top is kept."""
+
+    def __init__(self) -> None:
+        self.gone: list[str] = []
+        self._rows = [[" "] * COLUMNS for _ in range(ROWS)]
+        self._row = self._column = 0
+
+    @property
+    def text(self) -> str:
+        """All that was and is seen, every gap a single blank."""
+        return " ".join("\n".join([*self.gone, *map("".join, self._rows)]).split())
+
+    def write(self, text: str) -> None:
+        """Draw what a program wrote."""
+        for found in _PARTS.finditer(text):
+            private, numbers, letter, control, sign = found.groups()
+            if sign:
+                self._put(sign)
+            elif control:
+                self._control(control)
+            elif letter and not private:
+                first = numbers.split(";")[0]
+                self._sequence(letter, int(first) if first else None)
+
+    def _put(self, sign: str) -> None:
+        if self._column == COLUMNS:
+            self._control("\n")
+            self._column = 0
+        self._rows[self._row][self._column] = sign
+        self._column += 1
+
+    def _control(self, control: str) -> None:
+        if control == "\r":
+            self._column = 0
+        elif control == "\b":
+            self._column = max(0, self._column - 1)
+        elif control == "\n":
+            if self._row == ROWS - 1:
+                self.gone.append("".join(self._rows.pop(0)))
+                self._rows.append([" "] * COLUMNS)
+            else:
+                self._row += 1
+
+    def _sequence(self, letter: str, number: int | None) -> None:
+        by = number or 1
+        match letter:
+            case "A":
+                self._row = max(0, self._row - by)
+            case "B":
+                self._row = min(ROWS - 1, self._row + by)
+            case "C":
+                self._column = min(COLUMNS - 1, self._column + by)
+            case "D":
+                self._column = max(0, self._column - by)
+            case "K" | "J":
+                self._erase(screen=letter == "J")
+            case "m" | "h" | "l":
+                return
+            case _:
+                raise AssertionError(f"the screen does not know CSI {number} {letter}")
+
+    def _erase(self, *, screen: bool) -> None:
+        self._rows[self._row][self._column :] = [" "] * (COLUMNS - self._column)
+        for row in self._rows[self._row + 1 :] if screen else []:
+            row[:] = [" "] * COLUMNS
 
 
 class Terminal:
-    """`screen` is all that was written to it, without escapes, every gap a single blank."""
+    """A program at a terminal of its own."""
 
     def __init__(self, home: Path, *arguments: str) -> None:
         self._master, slave = pty.openpty()
@@ -35,24 +109,25 @@ class Terminal:
             start_new_session=True,
         )
         os.close(slave)
-        self._raw = b""
-        self._read = 0
+        self._grid = Grid()
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._rest = ""
 
     @property
     def screen(self) -> str:
-        return " ".join(plain(self._raw.decode("utf-8", "replace")).split())
+        """All that was and is seen, every gap a single blank."""
+        return self._grid.text
 
     def type(self, keys: str) -> None:
         """Press keys; ``\\r`` is Enter."""
-        self._read = len(self.screen)
         os.write(self._master, keys.encode())
 
     def until(self, pattern: str) -> str:
-        """Wait until something new matches; returns what was written since the last keys."""
-        while not re.search(pattern, self.screen[self._read :], re.DOTALL):
+        """Wait until the screen, with all that scrolled away, matches; returns it."""
+        while not re.search(pattern, self.screen, re.DOTALL):
             if not self._more():
                 raise AssertionError(f"no {pattern!r} in {self.screen[-2_000:]}")
-        return self.screen[self._read :]
+        return self.screen
 
     def _more(self) -> bool:
         ready, _, _ = select.select([self._master], [], [], PATIENCE)
@@ -63,7 +138,14 @@ class Terminal:
         except OSError:
             # Linux says so when the other end was closed.
             return False
-        self._raw += data
+        text = self._rest + self._decoder.decode(data)
+        # A sequence may be cut in two by a read.
+        cut = text.rfind("\x1b")
+        whole = cut < 0 or re.match(
+            r"\x1b(\[[?>]?[\d;]*[A-Za-z]|\][^\x07]*\x07|[^\[\]])", text[cut:]
+        )
+        text, self._rest = (text, "") if whole else (text[:cut], text[cut:])
+        self._grid.write(text)
         return bool(data)
 
     def end(self) -> int:
