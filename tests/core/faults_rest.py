@@ -1,7 +1,11 @@
 """Faults of everything around the fence. See faults.py."""
 
 PROJECTION = [
-    ("the marker has no room", "self.limits.budget - _MARKER_ROOM", "self.limits.budget"),
+    (
+        "the marker has no room",
+        "self.limits.budget - _MARKER_ROOM - self._used",
+        "self.limits.budget - self._used",
+    ),
     ("the lines between are free", "cost = len(line) + 2", "cost = len(line)"),
     ("only the words cost", "cost = len(line) + 2", 'cost = len(getattr(short, "text", "")) + 2'),
     ("a hole is filled with what is older", "            self._full = True\n", ""),

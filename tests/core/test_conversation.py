@@ -12,6 +12,7 @@ from clankie.core.conversation import (
     CAPTAIN,
     OPERATOR,
     SYSTEM,
+    Attachment,
     Author,
     Body,
     Event,
@@ -199,3 +200,26 @@ def test_an_author_says_which_principal_stands_behind_it(
     author: Author, principal: str, name: str
 ) -> None:
     assert author.to_wire() == {"principal": principal, "id": name}
+
+
+def test_an_attachment_is_shown_by_its_digest_and_only_where_there_is_one() -> None:
+    picture = Attachment(digest="ab" * 32, name="cat.png", media_type="image/png", size=7)
+    shown = body_to_wire(Message(role=Role.OWNER, text="look", attachments=(picture,)))
+    assert shown["attachments"] == [
+        {"digest": "ab" * 32, "name": "cat.png", "media_type": "image/png", "size": 7}
+    ]
+    assert "attachments" not in body_to_wire(Message(role=Role.OWNER, text="look"))
+    assert picture.image
+    assert not Attachment(digest="cd" * 32, name="a", media_type="text/plain", size=1).image
+
+
+def test_what_a_turn_cost_names_model_and_price_only_where_they_are_known() -> None:
+    assert Usage(input_tokens=2, output_tokens=3, requests=1).to_wire() == {
+        "input_tokens": 2,
+        "output_tokens": 3,
+        "requests": 1,
+    }
+    known = Usage(input_tokens=2, output_tokens=3, requests=1, model="m", cost_usd=0.5)
+    assert known.to_wire()["model"] == "m"
+    assert known.to_wire()["cost_usd"] == pytest.approx(0.5)
+    assert known.tokens == 5

@@ -32,6 +32,7 @@ CASES: list[tuple[ClankieError, type[ClankieError], str, dict[str, object]]] = [
     (errors.DeliveryNotFoundError("m-1"), RefusedError, "delivery_not_found", {"delivery": "m-1"}),
     (errors.WakeNotFoundError("w-1"), RefusedError, "wake_not_found", {"wake": "w-1"}),
     (errors.TokenNotFoundError("t-1"), RefusedError, "token_not_found", {"token": "t-1"}),
+    (errors.AttachmentNotFoundError("ab"), RefusedError, "attachment_not_found", {"digest": "ab"}),
     (errors.DeliveryConflictError("m-1"), RefusedError, "delivery_conflict", {"delivery": "m-1"}),
     (errors.UnconfirmedError("m-1"), RefusedError, "unconfirmed", {"blocker": "m-1"}),
     (

@@ -14,6 +14,7 @@ from clankie.core.conversation import (
     CAPTAIN,
     OPERATOR,
     SYSTEM,
+    Attachment,
     Author,
     Message,
     Principal,
@@ -21,7 +22,7 @@ from clankie.core.conversation import (
     Tool,
     ToolPhase,
 )
-from clankie.core.projection import Projecting, Projection, clipped
+from clankie.core.projection import NAME_LIMIT, Projecting, Projection, clipped
 from clankie.core.settings import DEFAULTS, ProjectionLimits
 from core.kit import NOON
 
@@ -107,17 +108,22 @@ def test_each_message_and_each_detail_stays_within_its_own_limit(
     log: list[Body], limits: ProjectionLimits
 ) -> None:
     # proves: CONV-6
-    for entry in project(log, limits).entries:
+    entries = project(log, limits).entries
+    for entry in entries:
         whole = log[entry.cursor - 1]
+        # Only an entry that would fill the budget by itself is cut further.
+        alone = len(entries) == 1
         match entry.body, whole:
             case Message(text=text), Message(text=full):
                 assert len(text) <= limits.message
-                assert text == full or len(full) > limits.message
-                assert replace(entry.body, text="") == replace(whole, text="")
+                assert alone or text == full or len(full) > limits.message
+                source = None if whole.source is None else clipped(whole.source, NAME_LIMIT)
+                assert replace(entry.body, text="") == replace(whole, text="", source=source)
             case Tool(detail=text), Tool(detail=full):
                 assert len(text) <= limits.tool_detail
-                assert text == full or len(full) > limits.tool_detail
-                assert replace(entry.body, detail="") == replace(whole, detail="")
+                assert alone or text == full or len(full) > limits.tool_detail
+                name = clipped(whole.name, NAME_LIMIT)
+                assert replace(entry.body, detail="") == replace(whole, detail="", name=name)
             case other:
                 raise AssertionError(other)
         assert text in entry.line
@@ -153,7 +159,10 @@ def test_the_budget_is_used_to_the_last_character_that_the_marker_leaves() -> No
     head = len("[2026-11-30 12:00] owner: ") + 2
     fits = message(limits.budget - marker - head)
     assert len(project([fits], limits).entries) == 1
-    assert project([message(len(fits.text) + 1)], limits).entries == ()
+    [cut] = project([message(len(fits.text) + 1)], limits).entries
+    assert isinstance(cut.body, Message)
+    assert len(fits.text) - 1 <= len(cut.body.text) <= len(fits.text)
+    assert cut.body.text.endswith("characters cut]")
     assert len(project([fits], limits, total=2**53).text) == limits.budget - 2
 
 
@@ -203,10 +212,9 @@ def test_a_total_that_is_behind_what_was_shown_is_no_negative_count() -> None:
 @pytest.mark.parametrize("author", [OPERATOR, CAPTAIN, SYSTEM])
 def test_after_one_that_did_not_fit_nothing_older_is_taken(author: Author) -> None:
     # proves: CONV-6
-    projecting = Projecting(SMALL)
-    wide = tool(1, name=words(1_000))
-    assert projecting.add(3, NOON, author, message(1))
-    assert not projecting.add(2, NOON, author, wide)
+    projecting = Projecting(ProjectionLimits(budget=1_000, message=900))
+    assert projecting.add(3, NOON, author, message(700))
+    assert not projecting.add(2, NOON, author, message(300))
     assert not projecting.add(1, NOON, author, message(1))
     assert [entry.cursor for entry in projecting.done(3).entries] == [3]
 
@@ -263,3 +271,24 @@ class Feeding(RuleBasedStateMachine):
 def test_however_it_is_fed_a_projection_is_the_newest_run_within_its_budget() -> None:
     # proves: CONV-6
     run_state_machine_as_test(Feeding)
+
+
+def test_a_budget_smaller_than_the_limit_of_a_message_still_shows_the_newest() -> None:
+    # proves: CONV-6
+    projecting = Projecting(ProjectionLimits(budget=1_000, message=4_000))
+    assert projecting.add(1, NOON, OPERATOR, Message(role=Role.OWNER, text="x" * 9_000))
+    assert "characters cut" in projecting.done(1).text
+
+
+def test_a_name_without_end_does_not_take_the_view() -> None:
+    projecting = Projecting(ProjectionLimits(budget=1_000))
+    wide = Tool(call_id="c", name="n" * 5_000, phase=ToolPhase.COMPLETED, delivery_id="d")
+    assert projecting.add(2, NOON, OPERATOR, wide)
+    assert projecting.add(1, NOON, OPERATOR, Message(role=Role.EXTERNAL, text="", source="s" * 900))
+
+
+def test_a_message_says_how_much_was_attached_to_it() -> None:
+    picture = Attachment(digest="ab" * 32, name="cat.png", media_type="image/png", size=7)
+    projecting = Projecting(ProjectionLimits())
+    projecting.add(1, NOON, OPERATOR, Message(role=Role.OWNER, text="look", attachments=(picture,)))
+    assert projecting.done(1).text.endswith("owner: look [1 attached]")

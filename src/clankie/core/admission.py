@@ -27,7 +27,7 @@ from clankie.core.errors import (
 )
 
 if TYPE_CHECKING:
-    from clankie.core.conversation import Author, Conversation
+    from clankie.core.conversation import Attachment, Author, Conversation
 
 TEXT_LIMIT: Final = 65_536
 """Characters of one input; the wire's bound, not a setting."""
@@ -85,14 +85,16 @@ class Offer:
     mode: Mode = Mode.AUTO
     expected_revision: int | None = None
     retry_of: str | None = None
+    attachments: tuple[Attachment, ...] = ()
     automatic: bool = False
     wake: str | None = None
     depth: int = 0
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of what makes it the same input: conversation, mode and normalised text."""
-        return fingerprint(self.conversation, self.mode, self.text)
+        """SHA-256 of what makes it the same input: conversation, mode, text and attachments."""
+        digests = tuple(one.digest for one in self.attachments)
+        return fingerprint(self.conversation, self.mode, self.text, digests)
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,29 +95,69 @@ class TurnPhase(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What a turn cost the provider, in tokens, and how many model requests it took."""
+    """What a turn cost, in tokens, and how many model requests it took.
+
+    `cost_usd` is worked out from a list of prices and is None where the model has none.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
     requests: int = 0
+    model: str | None = None
+    cost_usd: float | None = None
 
-    def to_wire(self) -> dict[str, int]:
-        """Three whole numbers."""
-        return {
+    @property
+    def tokens(self) -> int:
+        """All of them."""
+        return self.input_tokens + self.output_tokens
+
+    def to_wire(self) -> dict[str, int | float | str]:
+        """Whole numbers; model and cost only where they are known."""
+        wire: dict[str, int | float | str] = {
             "input_tokens": self.input_tokens,
             "output_tokens": self.output_tokens,
             "requests": self.requests,
+        }
+        if self.model is not None:
+            wire["model"] = self.model
+        if self.cost_usd is not None:
+            wire["cost_usd"] = self.cost_usd
+        return wire
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attachment:
+    """A picture or text file that came with a message. `digest` is the SHA-256 of its bytes."""
+
+    digest: str
+    name: str
+    media_type: str
+    size: int
+
+    @property
+    def image(self) -> bool:
+        """Whether a model that sees can look at it."""
+        return self.media_type.startswith("image/")
+
+    def to_wire(self) -> dict[str, str | int]:
+        """Its four fields; the bytes are fetched by digest."""
+        return {
+            "digest": self.digest,
+            "name": self.name,
+            "media_type": self.media_type,
+            "size": self.size,
         }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """Words, with the delivery they came by or answer."""
+    """Words, with the delivery they came by or answer, and what was attached."""
 
     role: Role
     text: str
     delivery_id: str | None = None
     source: str | None = None
+    attachments: tuple[Attachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,6 +249,7 @@ def body_to_wire(body: Body) -> dict[str, Any]:
                 "text": text,
                 "delivery_id": delivery,
                 "source": source,
+                "attachments": [one.to_wire() for one in body.attachments] or None,
             }
         case Tool():
             wire = {

@@ -5,7 +5,8 @@ ClankieError
 │   ├── InvalidFieldError, UnsupportedError                          the request is malformed
 │   ├── NotAllowedError, ConversationReadOnlyError                   not this principal's to do
 │   ├── ConversationNotFoundError, DeliveryNotFoundError,
-│   │   WakeNotFoundError, TokenNotFoundError                        not there, or not yours
+│   │   WakeNotFoundError, TokenNotFoundError, AttachmentNotFoundError
+│   │                                                               not there, or not yours
 │   ├── DeliveryConflictError, UnconfirmedError,
 │   │   RevisionConflictError, SettingsConflictError,
 │   │   TransitionRefusedError, RunInProgressError, CursorAheadError at odds with what is there
@@ -127,6 +128,18 @@ class TokenNotFoundError(RefusedError):
     def __init__(self, token: str) -> None:
         super().__init__(
             f"There is no token {token!r}. List them with `clankie token list`.", token=token
+        )
+
+
+class AttachmentNotFoundError(RefusedError):
+    """There is no such attachment: upload it first."""
+
+    code = "attachment_not_found"
+
+    def __init__(self, digest: str) -> None:
+        super().__init__(
+            f"There is no attachment {digest!r}. Upload it first, then name its digest.",
+            digest=digest,
         )
 
 

@@ -7,7 +7,7 @@ out is always the oldest, and the marker counts it. Callers feed entries newest 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, assert_never
 
 from clankie.core.conversation import SYSTEM, Message, Role, Tool, timestamp
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 _MARKER: Final = "[{count} earlier events omitted]"
 _MARKER_ROOM: Final = len(_MARKER.format(count=2**53)) + 2
+NAME_LIMIT: Final = 64
+"""Characters of a tool's name or a source; what is longer is not a name."""
+
 _SPEAKERS: Final = {
     Role.OWNER: "owner",
     Role.AGENT: "you",
@@ -81,8 +84,13 @@ class Projecting:
         """
         short = self._bounded(body)
         line = _rendered(at, author, short)
+        room = self.limits.budget - _MARKER_ROOM - self._used
+        if not self._entries and len(line) + 2 > room:
+            # The newest is never left out whole, however small the budget was made.
+            short = _shortened(short, len(line) + 2 - room)
+            line = _rendered(at, author, short)
         cost = len(line) + 2
-        if self._full or self._used + cost > self.limits.budget - _MARKER_ROOM:
+        if self._full or cost > room:
             self._full = True
             return False
         self._used += cost
@@ -95,23 +103,24 @@ class Projecting:
 
     def _bounded(self, body: Message | Tool) -> Message | Tool:
         match body:
-            case Message():
-                return Message(
-                    role=body.role,
-                    text=clipped(body.text, self.limits.message),
-                    delivery_id=body.delivery_id,
-                    source=body.source,
-                )
+            case Message(source=source):
+                short = None if source is None else clipped(source, NAME_LIMIT)
+                return replace(body, text=clipped(body.text, self.limits.message), source=short)
             case Tool():
-                return Tool(
-                    call_id=body.call_id,
-                    name=body.name,
-                    phase=body.phase,
-                    delivery_id=body.delivery_id,
-                    detail=clipped(body.detail, self.limits.tool_detail),
-                )
+                detail = clipped(body.detail, self.limits.tool_detail)
+                return replace(body, name=clipped(body.name, NAME_LIMIT), detail=detail)
             case _:
                 assert_never(body)
+
+
+def _shortened(body: Message | Tool, over: int) -> Message | Tool:
+    match body:
+        case Message(text=text):
+            return replace(body, text=clipped(text, max(0, len(text) - over)))
+        case Tool(detail=detail):
+            return replace(body, detail=clipped(detail, max(0, len(detail) - over)))
+        case _:
+            assert_never(body)
 
 
 def _rendered(at: datetime, author: Author, body: Message | Tool) -> str:
@@ -119,7 +128,8 @@ def _rendered(at: datetime, author: Author, body: Message | Tool) -> str:
     match body:
         case Message(role=role, text=text, source=source):
             origin = "" if source is None else f" ({source})"
-            return f"[{when}] {_SPEAKERS[role]}{origin}: {text}"
+            with_it = f" [{len(body.attachments)} attached]" if body.attachments else ""
+            return f"[{when}] {_SPEAKERS[role]}{origin}: {text}{with_it}"
         case Tool(name=name, phase=phase, detail=detail):
             return f"[{when}] {author.principal} tool {name} {phase}: {detail}"
         case _:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from clankie.core.admission import Mode, Origin
-    from clankie.core.conversation import Author
+    from clankie.core.conversation import Attachment, Author
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +95,7 @@ class Delivery:
     reply_delivery_id: str | None = None
     absorbed_by: str | None = None
     retry_of: str | None = None
+    attachments: tuple[Attachment, ...] = ()
     not_before: datetime | None = None
     held: str | None = None
     depth: int = 0
@@ -119,6 +120,7 @@ class Delivery:
             "reply_delivery_id": self.reply_delivery_id,
             "absorbed_by": self.absorbed_by,
             "retry_of": self.retry_of,
+            "attachments": [one.to_wire() for one in self.attachments] or None,
             "not_before": None if self.not_before is None else timestamp(self.not_before),
             "held": self.held,
             "attempts": [attempt.to_wire() for attempt in self.attempts],
