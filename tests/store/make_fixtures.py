@@ -5,8 +5,10 @@
 
 import asyncio
 import io
+import re
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import apsw
@@ -39,16 +41,24 @@ async def fill(path: Path) -> None:
         await admitted(store, "m-3")
 
 
+def schema(database: apsw.Connection) -> str:
+    """Everything that was made, one statement a paragraph, in the order of names."""
+    rows = database.execute(
+        "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'"
+        " ORDER BY type, name"
+    )
+    return "\n\n".join(re.sub(r"[ \t]+\n", "\n", str(row[0])) for row in rows) + "\n"
+
+
 def dump(path: Path) -> None:
     """The whole database as statements, its mark included."""
-    from test_migrations import schema
-
     from clankie.store.sqlite import connect
 
     database = apsw.Connection(str(path))
     (HERE / "schema.sql").write_text(schema(database), encoding="utf-8")
     dumped = io.StringIO()
-    apsw.shell.Shell(stdout=dumped, db=database).process_command(".dump")
+    say: Callable[[str], None] = apsw.shell.Shell(stdout=dumped, db=database).process_complete_line
+    say(".dump")
     # Its comments name the machine and the day.
     kept = [line for line in dumped.getvalue().splitlines() if line and line[:2] != "--"]
     text = "\n".join([f"PRAGMA application_id = {connect.APPLICATION_ID};", *kept])

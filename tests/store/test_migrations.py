@@ -1,6 +1,5 @@
 """The schema is the sum of its migrations, and what was released can still be opened."""
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,19 +11,11 @@ from clankie.core.errors import StorageUnavailableError
 from clankie.core.ids import HEAD
 from clankie.store.sqlite import connect, migrate
 from contracts.store_kit import World, answered
+from store.make_fixtures import schema
 
 HERE = Path(__file__).parent
 SNAPSHOT = HERE / "schema.sql"
 RELEASED = HERE / "released.sql"
-
-
-def schema(database: apsw.Connection) -> str:
-    """Everything that was made, one statement a paragraph, in the order of names."""
-    rows = database.execute(
-        "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'"
-        " ORDER BY type, name"
-    )
-    return "\n\n".join(re.sub(r"[ \t]+\n", "\n", str(row[0])) for row in rows) + "\n"
 
 
 def test_migrations_are_numbered_without_gaps() -> None:

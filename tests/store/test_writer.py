@@ -23,6 +23,7 @@ from clankie.core.settings import DEFAULTS, merge
 from clankie.host.ports import Admitted, Store, Stored
 from contracts.store_kit import (
     BOUND,
+    DONE,
     Told,
     World,
     admitted,
@@ -170,7 +171,7 @@ async def test_more_than_the_bound_is_refused_and_what_ends_a_run_is_not(world: 
         assert isinstance(results[-1], DeliveryNotFoundError)
         assert store.backlog() == 0
         assert len(await store.deliveries.list()) == 11
-        assert reservation
+        await store.deliveries.settle(reservation, DONE)
         await admitted(store, "m-60")
 
 

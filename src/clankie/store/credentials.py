@@ -95,14 +95,19 @@ class FileCredentials:
 
     def _load(self) -> dict[str, _Entry]:
         try:
-            descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+            # Non-blocking: a pipe in its place must not hold us.
+            flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+            descriptor = os.open(self._path, flags)
         except FileNotFoundError:
             return {}
         except OSError as error:
             raise CredentialsUnsafeError(self._path, "it is a link or cannot be read") from error
-        with os.fdopen(descriptor, "rb") as file:
+        try:
             self._require_private(os.fstat(descriptor))
-            data = file.read()
+            with os.fdopen(descriptor, "rb", closefd=False) as file:
+                data = file.read()
+        finally:
+            os.close(descriptor)
         try:
             return msgspec.json.decode(data, type=dict[str, _Entry])
         except msgspec.DecodeError as error:

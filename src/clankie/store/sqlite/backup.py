@@ -35,15 +35,20 @@ def backup(connection: Database, target: Path, ids: Ids) -> None:
             connection.execute(_COPY, (str(part),))
             _without_tokens(part)
             sync(part)
-            # A link, not a rename: it fails where something stands already.
-            os.link(part, target)
+            _place(part, target)
         finally:
             part.unlink()
         sync(target.parent)
-    except FileExistsError as error:
-        raise InvalidFieldError("target", "a file that does not exist yet") from error
     except (OSError, apsw.Error) as error:
         raise StorageUnavailableError(str(error)) from error
+
+
+def _place(part: Path, target: Path) -> None:
+    try:
+        # A link, not a rename: it fails where something stands already.
+        os.link(part, target)
+    except FileExistsError as error:
+        raise InvalidFieldError("target", "a file that does not exist yet") from error
 
 
 def _without_tokens(part: Path) -> None:
