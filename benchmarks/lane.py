@@ -23,7 +23,8 @@ from clankie.core.receipt import Delivery
 from clankie.core.settings import Models, Settings
 from clankie.core.wake import Wake
 from clankie.host.clock import SystemClock, SystemIds
-from clankie.host.ports import Call, ToolReport, TurnRequest
+from clankie.host.ports import ToolReport, TurnRequest
+from clankie.host.storage import Call
 from clankie.lanes.endpoint import endpoint
 from clankie.lanes.messages import AssistantText, Message, ToolCall, UserText
 from clankie.lanes.model import Finished, Model, ModelRequest, Part, TextDelta, ToolCallPart

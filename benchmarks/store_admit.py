@@ -15,7 +15,7 @@ import uvloop
 from clankie.core.admission import Offer
 from clankie.core.conversation import OPERATOR, Kind
 from clankie.host.clock import NoCrash, SystemClock, SystemIds
-from clankie.host.ports import NewConversation
+from clankie.host.storage import NewConversation
 from clankie.store.sqlite import SqliteStore, connect, migrate
 from shape import Meter, Rounds, Row, scratch
 

@@ -15,7 +15,7 @@ from clankie.api import errors as wire
 from clankie.api.problems import RETRY_AFTER, STATUS
 from clankie.core import errors
 from clankie.core.errors import ClankieError
-from clankie.host.ports import FencedError
+from clankie.host.storage import FencedError
 
 
 async def test_health_says_nothing_but_that_it_answers(api: Api) -> None:

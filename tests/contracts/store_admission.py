@@ -17,7 +17,7 @@ from clankie.core.errors import (
     UnconfirmedError,
 )
 from clankie.core.ids import HEAD
-from clankie.host.ports import Outcome, Store
+from clankie.host.storage import Outcome, Store
 from contracts.store_kit import (
     BOUND,
     DONE,

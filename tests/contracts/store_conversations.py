@@ -19,7 +19,7 @@ from clankie.core.errors import (
 )
 from clankie.core.ids import HEAD
 from clankie.core.settings import ProjectionLimits
-from clankie.host.ports import NewConversation, Outcome, Store
+from clankie.host.storage import NewConversation, Outcome, Store
 from contracts.store_kit import (
     DONE,
     World,

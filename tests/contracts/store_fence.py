@@ -9,7 +9,7 @@ from clankie.core.admission import Mode
 from clankie.core.delivery import InputState
 from clankie.core.ids import HEAD
 from clankie.core.receipt import explain
-from clankie.host.ports import FencedError, Store
+from clankie.host.storage import FencedError, Store
 from contracts.store_kit import (
     BEFORE_START,
     CALL,

@@ -14,10 +14,10 @@ from clankie.core.driver import Fence
 from clankie.core.ids import HEAD
 from clankie.core.receipt import Delivery
 from clankie.core.wake import Wake
-from clankie.host.ports import (
+from clankie.host.ports import CrashPoint
+from clankie.host.storage import (
     Call,
     Committed,
-    CrashPoint,
     NewConversation,
     Outcome,
     Reservation,

@@ -11,7 +11,7 @@ from clankie.core.errors import (
     TokenNotFoundError,
 )
 from clankie.core.settings import DEFAULTS, merge
-from clankie.host.ports import Store, Token
+from clankie.host.storage import Store, Token
 from contracts.store_kit import World
 
 

@@ -6,7 +6,7 @@ Whoever runs this gives the fixtures `world` and `store`.
 from clankie.core.conversation import OPERATOR, Message, Role
 from clankie.core.ids import HEAD
 from clankie.core.settings import ProjectionLimits
-from clankie.host.ports import Store
+from clankie.host.storage import Store
 from contracts.store_kit import CALL, DONE, admitted, answered, log, made, started
 
 SMALL = ProjectionLimits(budget=1_000, message=200)

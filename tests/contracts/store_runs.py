@@ -15,7 +15,7 @@ from clankie.core.errors import (
 from clankie.core.ids import HEAD
 from clankie.core.receipt import explain
 from clankie.core.wake import Again, Hold
-from clankie.host.ports import Outcome, Store
+from clankie.host.storage import Outcome, Store
 from contracts.store_kit import (
     CALL,
     DONE,

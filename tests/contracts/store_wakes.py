@@ -14,7 +14,7 @@ from clankie.core.errors import ConversationClosedError, WakeNotFoundError
 from clankie.core.ids import HEAD
 from clankie.core.settings import WakeLimits
 from clankie.core.wake import Again, Hold, WakeLimitError
-from clankie.host.ports import Outcome, Store
+from clankie.host.storage import Outcome, Store
 from contracts.store_kit import BOUND, DONE, World, made, started, turns, wake, woken
 
 LIMITS = WakeLimits()

@@ -17,7 +17,8 @@ from clankie.host import conversations, deliveries
 from clankie.host.admit import admit
 from clankie.host.dispatch import Running
 from clankie.host.house import House
-from clankie.host.ports import Admitted, CrashPoint
+from clankie.host.ports import CrashPoint
+from clankie.host.storage import Admitted
 from clankie.wiring.config import Config
 from clankie.wiring.house import Ports, open_house
 from fakes.clock import FakeClock, FakeIds

@@ -9,7 +9,8 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 
 from clankie.core.conversation import Usage
-from clankie.host.ports import Call, LaneError, LaneResult, TurnHost, TurnRequest
+from clankie.host.ports import LaneError, LaneResult, TurnHost, TurnRequest
+from clankie.host.storage import Call
 
 Script = Callable[[TurnRequest, TurnHost], Awaitable[LaneResult]]
 

@@ -11,7 +11,8 @@ from clankie.core.projection import Projection
 from clankie.core.receipt import Delivery
 from clankie.core.settings import DEFAULTS, Settings
 from clankie.core.wake import Wake
-from clankie.host.ports import Call, ToolReport, TurnRequest
+from clankie.host.ports import ToolReport, TurnRequest
+from clankie.host.storage import Call
 from fakes.clock import START
 
 CONVERSATION = "global-default"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from clankie.host.feed import BehindError, Channel, Feed, Place
-from clankie.host.ports import Stored
+from clankie.host.storage import Stored
 
 
 def stored(cursor: int, conversation: str = "c-1") -> Stored:

@@ -8,7 +8,8 @@ import pytest
 from clankie.core.delivery import InputState
 from clankie.core.errors import ReceiptExpiredError, ReceiptsUnreadableError
 from clankie.core.settings import DAY
-from clankie.host.ports import FencedError, LaneResult, TurnHost, TurnRequest
+from clankie.host.ports import LaneResult, TurnHost, TurnRequest
+from clankie.host.storage import FencedError
 from fakes.clock import FakeClock
 from fakes.hall import Machine
 from fakes.lane import ScriptedLane, answers, breaks, fails, steers

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from clankie.host.ports import Committed, CrashPoint, Store
+from clankie.host.ports import CrashPoint
+from clankie.host.storage import Committed, Store
 from clankie.store.sqlite import SqliteStore
 from contracts.store_kit import World
 from fakes.clock import FakeClock, FakeIds

@@ -11,7 +11,7 @@ from clankie.core.delivery import FINAL, InputState, ServiceState
 from clankie.core.errors import ShuttingDownError
 from clankie.core.ids import HEAD
 from clankie.core.settings import WakeLimits
-from clankie.host.ports import Outcome, Store
+from clankie.host.storage import Outcome, Store
 from contracts.store_kit import (
     BOUND,
     CALL,

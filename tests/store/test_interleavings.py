@@ -16,7 +16,7 @@ from clankie.core.errors import ClankieError
 from clankie.core.ids import HEAD
 from clankie.core.settings import WakeLimits
 from clankie.core.wake import Again, Hold
-from clankie.host.ports import Outcome, Reservation, Store
+from clankie.host.storage import Outcome, Reservation, Store
 from clankie.store.sqlite import SqliteStore
 from contracts.store_kit import BOUND, CALL, SOMEBODY, Told, World, made, offer, wake, woken
 from fakes.clock import FakeClock, FakeIds

@@ -15,7 +15,7 @@ from clankie.core.delivery import ServiceState
 from clankie.core.ids import HEAD
 from clankie.core.projection import Projection
 from clankie.core.settings import ProjectionLimits
-from clankie.host.ports import Call, Outcome
+from clankie.host.storage import Call, Outcome
 from clankie.store.sqlite import SqliteStore
 from contracts.store_kit import DONE, Told, World, admitted, started
 from fakes.clock import FakeClock, FakeIds

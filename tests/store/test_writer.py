@@ -20,7 +20,7 @@ from clankie.core.errors import (
 )
 from clankie.core.ids import HEAD
 from clankie.core.settings import DEFAULTS, merge
-from clankie.host.ports import Admitted, Store, Stored
+from clankie.host.storage import Admitted, Store, Stored
 from contracts.store_kit import (
     BOUND,
     DONE,
@@ -54,6 +54,11 @@ class Faults:
         """The disk is full from now on."""
         for database in self._connections:
             database.execute("PRAGMA max_page_count = 1")
+
+    def wait_for_nobody(self) -> None:
+        """A locked database is refused at once."""
+        for database in self._connections:
+            database.set_busy_timeout(0)
 
     def room_again(self) -> None:
         """There is room again."""
@@ -210,6 +215,21 @@ async def test_a_full_disk_refuses_and_what_was_accepted_stays(
         await store.boot()
         assert [one.id for one in await store.deliveries.list()] == ["m-1", "m-2"]
     assert violations(path) == []
+
+
+async def test_a_database_that_somebody_else_writes_refuses_and_goes_on(
+    world: World, path: Path, faults: Faults
+) -> None:
+    async with world.open() as store:
+        await store.boot()
+        other = apsw.Connection(str(path))
+        other.execute("BEGIN IMMEDIATE")
+        faults.wait_for_nobody()
+        with pytest.raises(StorageUnavailableError):
+            await admitted(store, "m-1")
+        other.execute("ROLLBACK")
+        other.close()
+        await admitted(store, "m-1")
 
 
 async def test_a_commit_that_fails_is_unknown_and_can_be_repeated(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from clankie.api.routing import Hot
     from clankie.host.feed import Channel
     from clankie.host.house import House
-    from clankie.host.ports import EventPage
+    from clankie.host.storage import EventPage
 
 CURSORS: Final = 2**53
 PAGE: Final = 500

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from starlette.routing import Route
 
     from clankie.api.routing import Hot
-    from clankie.host.ports import Admitted
+    from clankie.host.storage import Admitted
 
 _MODES: Final = {mode.value: mode for mode in Mode}
 _REVISIONS: Final = 2**53

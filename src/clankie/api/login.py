@@ -16,7 +16,7 @@ from clankie.api.replies import Json
 from clankie.api.routing import read_body, router
 from clankie.core.conversation import timestamp
 from clankie.core.errors import InvalidFieldError
-from clankie.host.ports import Token
+from clankie.host.storage import Token
 from clankie.host.tokens import digest
 
 if TYPE_CHECKING:

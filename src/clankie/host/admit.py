@@ -10,7 +10,7 @@ from clankie.core.errors import CommitUnknownError, ShuttingDownError
 if TYPE_CHECKING:
     from clankie.core.admission import Offer
     from clankie.host.house import House
-    from clankie.host.ports import Admitted
+    from clankie.host.storage import Admitted
 
 
 async def admit(house: House, offer: Offer) -> Admitted:

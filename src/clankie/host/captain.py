@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Coroutine
 
     from clankie.host.house import House
-    from clankie.host.ports import Reservation
+    from clankie.host.storage import Reservation
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from clankie.core import ids
 from clankie.core.conversation import Kind
 from clankie.core.errors import InvalidFieldError, ShuttingDownError, UncertainError
-from clankie.host.ports import NewConversation
+from clankie.host.storage import NewConversation
 from clankie.host.waiting import to_the_end
 
 if TYPE_CHECKING:

@@ -27,7 +27,8 @@ from clankie.core.watchdog import Phase, deadline, stalled
 from clankie.host import journal
 from clankie.host.outcome import Cut, ended, given_back, persisted, refused
 from clankie.host.persist import stored
-from clankie.host.ports import FencedError, LaneResult, Outcome, TurnRequest
+from clankie.host.ports import LaneResult, TurnRequest
+from clankie.host.storage import FencedError, Outcome
 from clankie.host.waiting import Value, event_within, finished_within, to_the_end
 
 if TYPE_CHECKING:

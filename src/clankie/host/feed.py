@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from clankie.host.ports import Stored
+    from clankie.host.storage import Stored
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
     from clankie.host.captain import Captain
     from clankie.host.feed import Feed
-    from clankie.host.ports import Clock, Credentials, Ids, Lane, Rooms, Seats, Store
+    from clankie.host.ports import Clock, Credentials, Ids, Lane, Rooms, Seats
+    from clankie.host.storage import Store
     from clankie.host.tokens import Tokens
 
 

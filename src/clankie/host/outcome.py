@@ -11,14 +11,15 @@ from clankie.core.errors import ClankieError
 from clankie.core.wake import STALLED, STOPPED, Failure, after_failure
 from clankie.host import journal
 from clankie.host.persist import stored
-from clankie.host.ports import LaneError, LaneResult, Outcome
+from clankie.host.ports import LaneError, LaneResult
+from clankie.host.storage import Outcome
 from clankie.host.turn import TurnOverError
 from clankie.host.waiting import Value
 
 if TYPE_CHECKING:
     from clankie.core.wake import Again, Hold
     from clankie.host.house import House
-    from clankie.host.ports import Reservation
+    from clankie.host.storage import Reservation
     from clankie.host.turn import Turn
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from clankie.core.projection import Projection
     from clankie.core.receipt import Delivery
     from clankie.host.house import House
-    from clankie.host.ports import Call, Reservation
+    from clankie.host.storage import Call, Reservation
 
 
 _WAKE_DIGITS: Final = 26

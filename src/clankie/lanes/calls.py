@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from clankie.core.errors import RefusedError
-from clankie.host.ports import Call, FencedError
+from clankie.host.storage import Call, FencedError
 from clankie.lanes.framing import one_line
 from clankie.lanes.tools import DETAIL_LIMIT, Bench, ToolFailedError, canonical, digest
 

@@ -9,7 +9,7 @@ from clankie.core.conversation import SYSTEM, Message, Turn, TurnPhase
 from clankie.core.delivery import InputState
 from clankie.core.errors import DeliveryNotFoundError, WakeNotFoundError
 from clankie.core.receipt import Delivery
-from clankie.host.ports import Admitted
+from clankie.host.storage import Admitted
 from clankie.store.sqlite import events, heads, inputs, receipts
 
 if TYPE_CHECKING:

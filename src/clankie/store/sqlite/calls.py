@@ -10,7 +10,7 @@ from clankie.core.errors import TransitionRefusedError
 from clankie.store.sqlite import attempts, events, heads
 
 if TYPE_CHECKING:
-    from clankie.host.ports import Call, Reservation
+    from clankie.host.storage import Call, Reservation
     from clankie.store.sqlite.unit import Transaction
 
 _STATE: Final = "SELECT state FROM tool_call WHERE attempt = ? AND call_id = ?"

@@ -25,7 +25,7 @@ from clankie.core.errors import (
     RunInProgressError,
 )
 from clankie.core.ids import HEAD
-from clankie.host.ports import NewConversation
+from clankie.host.storage import NewConversation
 from clankie.store.sqlite import attempts, events, heads, inputs
 from clankie.store.sqlite.heads import Head
 from clankie.store.sqlite.inputs import Input

@@ -18,7 +18,7 @@ from clankie.core.conversation import (
     projectable,
 )
 from clankie.core.errors import ConversationNotFoundError, CursorAheadError, CursorGoneError
-from clankie.host.ports import EventPage, Stored
+from clankie.host.storage import EventPage, Stored
 
 if TYPE_CHECKING:
     from clankie.store.sqlite.heads import Head

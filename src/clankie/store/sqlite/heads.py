@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from clankie.core.conversation import Conversation, Kind
+from clankie.core.driver import Fence
 from clankie.core.errors import ConversationNotFoundError
-from clankie.host.ports import FencedError
+from clankie.host.storage import FencedError
 from clankie.store.sqlite.values import moment
 
 if TYPE_CHECKING:
-    from clankie.core.driver import Fence
     from clankie.store.sqlite.unit import Transaction
 
 COLUMNS: Final = (
@@ -28,8 +28,7 @@ UPDATE conversation SET name = ?, closed = ?, revision = ?, cursor = ?, ordinal 
   reset_cursor = ?, reset_ordinal = ?, running = ?, waiting = ?, held = ?, uncertain = ?
 WHERE n = ?"""
 _CLAIM: Final = """
-UPDATE conversation SET owner = :me, token = token + 1 WHERE id = :id
-  AND EXISTS (SELECT 1 FROM node WHERE id = :me AND dead = 0)
+UPDATE conversation SET owner = ?, token = token + 1 WHERE n = ?
   AND NOT EXISTS (SELECT 1 FROM node WHERE id = conversation.owner AND dead = 0)"""
 _ALIVE: Final = "SELECT 1 FROM node WHERE id = ? AND dead = 0"
 
@@ -93,22 +92,20 @@ def take(tx: Transaction, conversation: str, fence: Fence) -> Head:
     return Head(*row)
 
 
-def claim(tx: Transaction, conversation: str) -> Head:
+def claim(tx: Transaction, conversation: str) -> tuple[Head, Fence]:
     """Take the row for this node, with the next token when it was not this node's already.
 
     Raises:
-        FencedError: this node is dead, or another one that lives has the conversation.
+        FencedError: this node has not booted, is dead, or another one that lives has it.
     """
     head = read(tx, conversation)
-    if head.owner == tx.node and tx.node is not None:
-        if tx.row(_ALIVE, (tx.node,)) is None:
-            raise FencedError("This node was declared dead by a later one; nothing was written.")
-        return head
-    tx.run(_CLAIM, {"me": tx.node, "id": conversation})
-    if tx.connection.changes() != 1:
-        raise FencedError(f"The conversation {conversation!r} belongs to another node.")
-    head.owner, head.token = tx.node, head.token + 1
-    return head
+    if tx.node is None or tx.row(_ALIVE, (tx.node,)) is None:
+        raise FencedError("This node is not alive: a later one has taken over.")
+    if head.owner != tx.node:
+        if not tx.changed(_CLAIM, (tx.node, head.n)):
+            raise FencedError(f"The conversation {conversation!r} belongs to another node.")
+        head.owner, head.token = tx.node, head.token + 1
+    return head, Fence(tx.node, head.token)
 
 
 def save(tx: Transaction, head: Head) -> None:

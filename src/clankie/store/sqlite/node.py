@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from clankie.core.delivery import ServiceState, after_restart
-from clankie.host.ports import Outcome, Recovered
+from clankie.host.storage import Outcome, Recovered
 from clankie.store.sqlite import attempts, conversations, heads
 from clankie.store.sqlite.settle import finish
 
@@ -27,7 +27,7 @@ def boot(tx: Transaction) -> tuple[str, Recovered]:
     uncertain: list[str] = []
     released: list[str] = []
     for attempt in attempts.open_runs(tx):
-        head = heads.claim(tx, attempt.conversation)
+        head, _ = heads.claim(tx, attempt.conversation)
         after = after_restart(ServiceState(attempt.state))
         if after is ServiceState.UNCERTAIN:
             outcome = Outcome(state=ServiceState.UNCERTAIN, code=INTERRUPTED)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from clankie.core.receipt import Delivery
     from clankie.core.settings import ProjectionLimits, Settings, WakeLimits
     from clankie.core.wake import Wake
-    from clankie.host.ports import (
+    from clankie.host.storage import (
         Admitted,
         Call,
         EventPage,

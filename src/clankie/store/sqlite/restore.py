@@ -18,7 +18,7 @@ from clankie.core.conversation import SYSTEM, Notice, Turn, TurnPhase
 from clankie.core.delivery import InputState, ServiceState, after_restart
 from clankie.core.errors import StorageUnavailableError
 from clankie.core.ids import HEAD
-from clankie.host.ports import Outcome
+from clankie.host.storage import Outcome
 from clankie.store.errors import RestoreRefusedError, UnusableStateError
 from clankie.store.sqlite import attempts, connect, conversations, events, heads, inputs, migrate
 from clankie.store.sqlite.backup import sync

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, assert_never
 
 from clankie.core.conversation import SYSTEM, Turn, TurnPhase
 from clankie.core.delivery import InputState, ServiceState, consequence
 from clankie.core.driver import Fence
 from clankie.core.errors import TransitionRefusedError
 from clankie.core.wake import Again, Hold
-from clankie.host.ports import FencedError, Reservation
+from clankie.host.storage import Reservation
 from clankie.store.sqlite import attempts, events, heads, inputs, receipts
 from clankie.store.sqlite.inputs import Input
 from clankie.store.sqlite.values import millis
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from clankie.core.receipt import Delivery
-    from clankie.host.ports import Outcome
+    from clankie.host.storage import Outcome
     from clankie.store.sqlite.attempts import Try
     from clankie.store.sqlite.unit import Transaction
 
@@ -46,10 +46,7 @@ def reserve(
     one = next((one for one in waiting if one.id not in without), None)
     if one is None:
         return None
-    head = heads.claim(tx, conversation)
-    if head.owner is None:
-        raise FencedError("This node has not booted.")
-    fence = Fence(head.owner, head.token)
+    head, fence = heads.claim(tx, conversation)
     attempt = attempts.add(tx, head, one.id, fence)
     tx.touched.append(conversation)
     return Reservation(receipts.of(tx.run, one), attempt.id, fence)
@@ -97,7 +94,7 @@ def refuse(tx: Transaction, reservation: Reservation, outcome: Outcome) -> None:
     attempts.move(tx, attempt, outcome.state, outcome.code)
     one = inputs.read(tx, attempt.delivery)
     after = consequence(outcome.state, joined=False, again=outcome.wake is not None)
-    if after is InputState.QUEUED:
+    if after is InputState.QUEUED and outcome.wake is not None:
         inputs.hold_back(tx, head, one, *waits(outcome.wake))
     else:
         one.code, one.detail = outcome.code, outcome.detail
@@ -113,15 +110,15 @@ def refuse(tx: Transaction, reservation: Reservation, outcome: Outcome) -> None:
     heads.save(tx, head)
 
 
-def waits(wake: Again | Hold | None) -> tuple[int | None, str | None]:
+def waits(wake: Again | Hold) -> tuple[int | None, str | None]:
     """What keeps a failed wake back: a time, or a reason."""
     match wake:
         case Again(at=at):
             return millis(at), None
         case Hold(reason=reason):
             return None, reason
-        case None:
-            return None, None
+        case _:
+            assert_never(wake)
 
 
 def join(tx: Transaction, reservation: Reservation) -> Sequence[Delivery]:

@@ -12,7 +12,7 @@ from clankie.store.sqlite.runs import waits
 
 if TYPE_CHECKING:
     from clankie.core.receipt import Delivery
-    from clankie.host.ports import Outcome, Reservation
+    from clankie.host.storage import Outcome, Reservation
     from clankie.store.sqlite.attempts import Try
     from clankie.store.sqlite.heads import Head
     from clankie.store.sqlite.unit import Transaction
@@ -59,7 +59,7 @@ def _end(tx: Transaction, head: Head, attempt: Try, outcome: Outcome, reply: int
     again = outcome.wake is not None and not member
     after = consequence(outcome.state, joined=member, again=again)
     one = inputs.read(tx, attempt.delivery)
-    if after is InputState.QUEUED:
+    if after is InputState.QUEUED and outcome.wake is not None:
         one.not_before, one.held = waits(outcome.wake)
     else:
         one.code, one.detail, one.reply_cursor = outcome.code, outcome.detail, reply

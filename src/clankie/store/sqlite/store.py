@@ -20,13 +20,11 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from clankie.host.ports import (
-        Clock,
+    from clankie.host.ports import Clock, CrashPoint, Ids
+    from clankie.host.storage import (
         Committed,
         ConversationStore,
-        CrashPoint,
         DeliveryStore,
-        Ids,
         OwnerStore,
         Recovered,
         WakeStore,

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from clankie.core.conversation import Author
-    from clankie.host.ports import Ids, Stored
+    from clankie.host.ports import Ids
+    from clankie.host.storage import Stored
     from clankie.store.sqlite.sql import Bindings, Database, Row
 
 

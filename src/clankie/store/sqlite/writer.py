@@ -18,7 +18,7 @@ from clankie.store.sqlite.unit import Done, Kind, Transaction, Unit
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from clankie.host.ports import Committed
+    from clankie.host.storage import Committed
     from clankie.store.sqlite.batch import Batches
 
 T = TypeVar("T")
