@@ -1,5 +1,7 @@
 """One process holds a state, and says so to the next."""
 
+import errno
+import fcntl
 import json
 from pathlib import Path
 
@@ -52,3 +54,14 @@ def test_a_link_in_the_place_of_the_lock_is_not_followed(tmp_path: Path) -> None
     with pytest.raises(StateUnwritableError):
         Lock.acquire(tmp_path)
     assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_disk_that_knows_no_locks_is_said_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none(_: int, __: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", none)
+    with pytest.raises(StateUnwritableError, match="No locks"):
+        Lock.acquire(tmp_path)

@@ -2,12 +2,15 @@
 
 import hashlib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import apsw
 import pytest
 
-from clankie.core.errors import StorageUnavailableError
+from clankie.core.errors import CursorGoneError, StorageUnavailableError, TransitionRefusedError
+from clankie.core.ids import HEAD
+from clankie.core.settings import DEFAULTS, merge
 from clankie.store.errors import (
     CorruptDatabaseError,
     EngineTooOldError,
@@ -16,7 +19,7 @@ from clankie.store.errors import (
     UnusableStateError,
 )
 from clankie.store.sqlite import connect, migrate
-from contracts.store_kit import World, admitted, answered, log
+from contracts.store_kit import World, admitted, answered, log, reserved
 
 
 def everything(home: Path) -> dict[str, str]:
@@ -174,3 +177,52 @@ async def test_facts_name_the_engine_the_schema_and_the_counts(world: World) -> 
     assert str(facts["node"]).startswith("node-")
     assert isinstance(facts["bytes"], int)
     assert facts["backlog"] == store.backlog() == 0
+
+
+async def test_settings_that_no_longer_fit_fall_back_and_the_start_goes_on(
+    world: World, path: Path
+) -> None:
+    # proves: BASE-1
+    async with world.open() as store:
+        await store.boot()
+    body = """{"wakes": {"attempts": 5, "waiting": -1}, "gone": {"x": 1}, "models": {"gone": 1}}"""
+    database = apsw.Connection(str(path))
+    database.execute("INSERT INTO setting (id, revision, body, at) VALUES (1, 7, ?, 0)", (body,))
+    database.close()
+    async with world.open() as store:
+        revision, settings = await store.owner.settings()
+    assert (revision, settings.wakes.attempts) == (7, 5)
+    assert settings == merge(DEFAULTS, {"wakes": {"attempts": 5}})
+
+
+async def test_a_cursor_below_what_is_kept_is_gone_and_says_what_is_there(
+    world: World, path: Path
+) -> None:
+    # proves: CONV-4
+    async with world.open() as store:
+        await store.boot()
+        for n in range(5):
+            await admitted(store, f"m-{n}")
+    database = apsw.Connection(str(path))
+    database.execute("UPDATE conversation SET oldest = 5; DELETE FROM event WHERE cursor < 5")
+    database.close()
+    async with world.open() as store:
+        for cursor in (0, 3):
+            with pytest.raises(CursorGoneError) as refused:
+                await store.conversations.events_after(HEAD, cursor, 10)
+            assert refused.value.facts == {"oldest_cursor": 5}
+        with pytest.raises(CursorGoneError):
+            await store.conversations.events_before(HEAD, 5, 10)
+        page = await store.conversations.events_before(HEAD, 11, 10)
+        assert [event.cursor for event in page.events] == [5, 6, 7, 8, 9, 10]
+        assert not page.has_more
+        assert (await store.conversations.events_after(HEAD, 4, 10)).events == page.events
+
+
+async def test_a_reservation_of_an_attempt_that_never_was_is_refused(world: World) -> None:
+    async with world.open() as store:
+        await store.boot()
+        await admitted(store, "m-1")
+        held = await reserved(store)
+        with pytest.raises(TransitionRefusedError):
+            await store.deliveries.start(replace(held, attempt="m-1#9"))

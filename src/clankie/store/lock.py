@@ -41,9 +41,9 @@ class Lock:
         except BlockingIOError as error:
             os.close(descriptor)
             raise StateHeldError(home, *_holder(home)) from error
-        except BaseException:
+        except OSError as error:
             os.close(descriptor)
-            raise
+            raise StateUnwritableError(home, str(error)) from error
         return cls(home, descriptor)
 
     def require(self) -> None:

@@ -22,13 +22,14 @@ _WAKES: Final = "SELECT count(*) FROM wake WHERE delivery IS NULL"
 
 def facts(connection: Database, path: Path) -> dict[str, object]:
     """Engine, versions, sizes in bytes, counts. Its cost follows the number of conversations."""
+    wal = path.with_name(path.name + "-wal")
     conversations, events, waiting, held, running, uncertain = rows(connection, _COUNTS)[0]
     return {
         "sqlite": apsw.sqlite_lib_version(),
         "schema": value(connection, _VERSION),
         "path": str(path),
-        "bytes": size(path),
-        "wal_bytes": size(path.with_name(path.name + "-wal")),
+        "bytes": path.stat().st_size,
+        "wal_bytes": wal.stat().st_size if wal.exists() else 0,
         "free_pages": value(connection, "PRAGMA freelist_count"),
         "conversations": conversations,
         "events": events,
@@ -38,11 +39,3 @@ def facts(connection: Database, path: Path) -> dict[str, object]:
         "inputs_uncertain": uncertain,
         "wakes_waiting": value(connection, _WAKES),
     }
-
-
-def size(path: Path) -> int:
-    """Bytes of a file, 0 when there is none."""
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return 0
