@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from clankie.cli import places
-from clankie.cli.client import items
+from clankie.cli.client import Client, items
 from clankie.cli.failures import CommandError, ServiceDownError
-from clankie.cli.wire import Call, Json, exchange, find
+from clankie.cli.wire import find
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,9 +55,9 @@ def local() -> Iterator[Finding]:
 def service() -> Iterator[Finding]:
     """Whether it answers, and if so what it finds itself."""
     try:
-        answer = _ask("/v1/doctor")
-    except ServiceDownError as error:
-        yield Finding(name="service", level="warn", sentence="It is not running.", fix=error.detail)
+        answer = Client(find(None)).get("/v1/doctor")
+    except ServiceDownError:
+        yield Finding(name="service", level="warn", sentence="It is not running.", fix="clankie up")
         return
     except CommandError as error:
         fix = "Look at `clankie logs`, and restart it"
@@ -68,13 +68,6 @@ def service() -> Iterator[Finding]:
         yield Finding(
             **{name: str(one.get(name, "")) for name in ("name", "level", "sentence", "fix")}
         )
-
-
-def _ask(path: str) -> Json:
-    import json  # noqa: PLC0415 - beside its only use
-
-    found: Json = json.loads(exchange(find(None), Call(method="GET", path=path)))
-    return found
 
 
 def _python() -> Finding:

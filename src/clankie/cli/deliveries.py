@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from clankie.cli.wire import Json
 
 PAGE: Final = 500
+DETAIL_INDENT: Final = 18
+STATE_WIDTH: Final = 11
 STATES: Final = (
     "queued",
     "running",
@@ -66,18 +68,37 @@ def _newest(client: Client, query: dict[str, object], last: int) -> deque[Json]:
 
 
 def _table(found: list[Json]) -> RenderableType:
-    from clankie.cli.look import local_time, safe, state_text, table  # noqa: PLC0415 - for people
+    from rich.console import Group  # noqa: PLC0415 - only for people
+    from rich.padding import Padding  # noqa: PLC0415 - only for people
 
-    made = table("admitted", "state", "id", "conversation", "what is known")
+    from clankie.cli.look import safe  # noqa: PLC0415 - only for people
+
+    if not found:
+        return safe("There is none.", "quiet")
+    parts: list[RenderableType] = []
     for one in found:
-        made.add_row(
-            local_time(one["admitted_at"], date=True),
-            state_text(str(one["state"])),
-            safe(one["id"]),
-            safe(one["conversation"], "quiet"),
-            safe(one.get("detail") or "", "quiet"),
-        )
-    return made
+        parts.append(_row(one))
+        if one.get("detail"):
+            # Below its row: a sentence in a narrow column is a tower of words.
+            parts.append(Padding(safe(one["detail"], "quiet", 600), (0, 0, 0, DETAIL_INDENT)))
+    return Group(*parts)
+
+
+def _row(one: Json) -> RenderableType:
+    from rich.text import Text  # noqa: PLC0415 - only for people
+
+    from clankie.cli.look import local_time, safe, state_text  # noqa: PLC0415 - only for people
+
+    row = Text(no_wrap=True, overflow="ellipsis")
+    row.append(f"{local_time(one['admitted_at'], date=True):<18}", style="quiet")
+    state = state_text(str(one["state"]))
+    state.pad_right(max(1, STATE_WIDTH - len(state)))
+    row.append_text(state)
+    return (
+        row.append_text(safe(one["id"]))
+        .append("  ")
+        .append_text(safe(one["conversation"], "quiet"))
+    )
 
 
 @deliveries.command()
@@ -151,7 +172,7 @@ def again(frame: Frame, delivery: str, new_id: str | None, *, yes: bool) -> None
         _ask(frame, tools)
     message = Send(
         conversation=str(found["conversation"]),
-        text=reads.words(frame.client, found),
+        text=reads.again(frame.client, found),
         retry_of=str(found["id"]),
         delivery_id=new_id or new_delivery_id(),
     )

@@ -86,11 +86,9 @@ class Frame:
         if self.as_json:
             sys.stdout.write(json.dumps(error.to_json(), ensure_ascii=False) + "\n")
             return
-        from clankie.cli.look import marked, safe  # noqa: PLC0415 - rich is not paid for by --json
+        from clankie.cli.look import refusal  # noqa: PLC0415 - rich is not paid for by --json
 
-        self.err.print(
-            marked("✗", error.detail, "bad").append("  ").append(safe(error.code, "quiet"))
-        )
+        self.err.print(refusal(error.detail, error.code), soft_wrap=not self.err.is_terminal)
 
 
 def framed(function: Callable[Concatenate[Frame, P], None]) -> Callable[..., None]:

@@ -134,6 +134,15 @@ def pairs(rows: Sequence[tuple[str, Text | str]]) -> Table:
     return made
 
 
+def refusal(detail: str, code: str) -> Table:
+    """``✗ sentence  code``, with the rows of a long sentence below its beginning."""
+    made = Table.grid(padding=(0, 1, 0, 0))
+    made.add_column(no_wrap=True)
+    made.add_column(overflow="fold")
+    made.add_row(Text("✗", style="bad"), Text.assemble(plain(detail), "  ", (line(code), "quiet")))
+    return made
+
+
 def marked(mark: str, text: str, style: str) -> Text:
     """``✓ sentence``: the mark in colour, the sentence plain."""
     return Text.assemble((mark, style), " ", plain(text))

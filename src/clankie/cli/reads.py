@@ -50,6 +50,24 @@ def words(client: Client, delivery: Json) -> str:
     return "" if found is None else str(found.get("text", ""))
 
 
+def again(client: Client, delivery: Json) -> str:
+    """The text to send once more. Raises CommandError where it alone is not the whole message."""
+    found = event(client, str(delivery["conversation"]), int(delivery["message_cursor"]))
+    return repeatable(found)
+
+
+def repeatable(message: Json | None) -> str:
+    """As `again`, for the event of the message."""
+    if message is None or not str(message.get("text") or "").strip():
+        raise CommandError("Its words cannot be read any more; write it anew.", code="no_words")
+    if items(message, "attachments"):
+        raise CommandError(
+            "Files were attached to it, and they would be missing. Send it anew with its files.",
+            code="has_attachments",
+        )
+    return str(message["text"])
+
+
 def reply(client: Client, delivery: Json) -> str | None:
     """The answer to a settled or absorbed delivery; None when there is none."""
     cursor = delivery.get("reply_cursor")

@@ -340,6 +340,16 @@ async def test_sending_again_asks_when_a_tool_had_started(table: Table) -> None:
     assert out.delivery_id != "m-1"
 
 
+async def test_a_message_with_files_is_not_sent_again_without_them(table: Table) -> None:
+    await doubtful(table)
+    picture = {"name": "cat.png", "media_type": "image/png"}
+    event = {**message(1, "look"), "attachments": [picture]}
+    table.remote.put(f"GET {HOME}/events", {"events": [event]})
+    with pytest.raises(CommandError, match="Files were attached"):
+        await obey(table.desk, "/again 1")
+    assert not table.desk.outbox.waiting
+
+
 @pytest.mark.parametrize("order", ["/look", "/look 2", "/look x", "/close 0", "/new", "/steer"])
 async def test_a_command_without_what_it_needs_says_so(order: str, table: Table) -> None:
     await doubtful(table)

@@ -267,7 +267,6 @@ def test_others_are_named_by_what_the_host_stamped(
 
 
 def test_an_answer_typed_in_a_harness_does_not_pass_for_clankie(log: Log) -> None:
-    # proves: SEC-4
     seat = {"principal": "seat", "id": "s-1"}
     told = log.event("message", seat, role="agent", text="hello", delivery_id="m-1")
     assert told[0].startswith("Seat s-1 (typed there)")
@@ -296,6 +295,19 @@ def test_tokens_are_added_up(log: Log) -> None:
     log.asked("m-1", "hello")
     log.turn("m-1", "completed", usage={"input_tokens": 10, "output_tokens": 5, "requests": 1})
     assert log.story.tokens == 15
+
+
+def test_what_turns_cost_is_added_up_where_it_is_known(log: Log) -> None:
+    log.asked("m-1", "hello")
+    log.turn("m-1", "completed", usage={"input_tokens": 10, "cost_usd": 0.25})
+    log.turn("m-2", "completed", usage={"input_tokens": 10})
+    assert log.story.cost == 0.25
+
+
+def test_what_was_attached_is_named(log: Log) -> None:
+    picture = {"digest": "d", "name": "cat\x1b[2J.png", "media_type": "image/png", "size": 5}
+    told = log.event("message", role="owner", text="look", delivery_id="m", attachments=[picture])
+    assert told[-1] == "· attached: cat.png (image/png)"
 
 
 def test_a_known_open_delivery_is_adopted(log: Log) -> None:

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from clankie.cli.chat.marks import BLANK, BODY, Line, said
-from clankie.cli.chat.remote import words
+from clankie.cli.chat.remote import message, words
 from clankie.cli.clean import line, plain
 from clankie.cli.client import items, new_delivery_id, segment
 from clankie.cli.deliveries import tool_names, tools_of
 from clankie.cli.failures import CommandError
 from clankie.cli.look import word
+from clankie.cli.reads import repeatable
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -183,7 +184,8 @@ async def _again(desk: Desk, rest: str) -> list[Line]:
             Line((("warn", "! "), ("", warning))),
             said("quiet", f"/again {number} yes sends it", BODY),
         ]
-    desk.outbox.submit(await words(desk.remote, receipt), retry_of=delivery)
+    text = repeatable(await message(desk.remote, receipt))
+    desk.outbox.submit(text, retry_of=delivery)
     return [said("quiet", f"· sent again; /close {number} closes the old one as unknown", BODY)]
 
 

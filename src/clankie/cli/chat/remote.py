@@ -145,12 +145,17 @@ def _item(fields: dict[bytes, bytes]) -> Iterator[Item]:
         yield Item(kind, cast("Json", data))
 
 
-async def words(remote: Remote, receipt: Json) -> str:
-    """The text that a delivery brought."""
+async def message(remote: Remote, receipt: Json) -> Json | None:
+    """The event of the message that a delivery brought; None when it is gone."""
     path = f"/v1/conversations/{segment(str(receipt['conversation']))}/events"
     page = await remote.get(path, after=int(receipt["message_cursor"]) - 1, limit=1)
     found = items(page, "events")
-    return str(found[0].get("text", "")) if found else ""
+    return found[0] if found else None
+
+
+async def words(remote: Remote, receipt: Json) -> str:
+    """The text of that message."""
+    return str((await message(remote, receipt) or {}).get("text", ""))
 
 
 @asynccontextmanager

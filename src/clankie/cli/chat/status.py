@@ -91,7 +91,8 @@ def status(desk: Desk, hint: str, width: int) -> Text:
 def _facts(desk: Desk) -> str:
     facts: list[str] = []
     if desk.story.tokens:
-        facts.append(f"{desk.story.tokens:,} tokens")
+        cost = f"  ${desk.story.cost:.4f}" if desk.story.cost else ""
+        facts.append(f"{desk.story.tokens:,} tokens{cost}")
     doubts = len(set(desk.story.uncertain) - desk.story.closed)
     if doubts:
         facts.append(f"{doubts} uncertain")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from clankie.cli.chat.marks import BLANK, BODY, Line, Markdown, said
 from clankie.cli.clean import line, plain
+from clankie.cli.client import items
 from clankie.cli.look import local_time
 from clankie.cli.wire import Json, part
 
@@ -71,6 +72,7 @@ class Story:
     ended: set[str] = field(default_factory=set[str])
     past: bool = False
     tokens: int = 0
+    cost: float = 0.0
     _words: dict[str, str] = field(default_factory=dict[str, str])
     _later: dict[str, Json] = field(default_factory=dict[str, Json])
     _last: str | None = None
@@ -110,7 +112,8 @@ class Story:
         cut = self._interrupt()
         self._last = str(wire.get("delivery_id") or "")
         text = str(wire.get("text") or "")
-        return [*cut, BLANK, _head(_speaker(wire), wire, "owner"), *_quoted(text)]
+        head = _head(_speaker(wire), wire, "owner")
+        return [*cut, BLANK, head, *_quoted(text), *_attached(wire)]
 
     def _due(self, delivery: str) -> list[Line]:
         wire = self._later.pop(delivery, None)
@@ -170,6 +173,7 @@ class Story:
         self.ended.add(delivery)
         usage = part(wire, "usage")
         self.tokens += int(usage.get("input_tokens") or 0) + int(usage.get("output_tokens") or 0)
+        self.cost += float(usage.get("cost_usd") or 0.0)
         told = self._due(delivery)
         if phase != "completed":
             told += [*self._partial(delivery, wire), *self._ended(delivery, phase, wire)]
@@ -364,6 +368,12 @@ def _head(speaker: str, wire: Json, style: str, about: str = "") -> Line:
 
 def _quoted(text: str) -> list[Line]:
     return [said("", row.expandtabs(4), BODY) for row in plain(text).strip("\n").split("\n")]
+
+
+def _attached(wire: Json) -> list[Line]:
+    found = items(wire, "attachments")
+    names = [f"{one.get('name')} ({one.get('media_type')})" for one in found]
+    return [Line((("quiet", "· attached: "), ("quiet", line(name, 200))), BODY) for name in names]
 
 
 def _notice(wire: Json) -> list[Line]:
