@@ -7,6 +7,7 @@ import pytest
 
 from api.kit import HERE, Api
 from fakes.lane import drafts
+from fakes.trouble import Trouble
 
 
 async def filled(api: Api, count: int = 3) -> int:
@@ -112,12 +113,16 @@ async def test_a_poll_answers_as_soon_as_something_is_said(api: Api) -> None:
 async def test_drafts_do_not_end_a_poll(api: Api) -> None:
     head = await filled(api, 1)
     feed = api.hall.house.feed
+    trouble = Trouble(api.hall.house.store.conversations)
+    api.hall.house.store.conversations = trouble  # type: ignore[assignment]
     async with asyncio.TaskGroup() as tasks:
         poll = tasks.create_task(api.get(f"{HERE}/events?after={head}&wait=30"))
         await api.hall.clock.settle()
+        read = trouble.calls.count("events_after")
         feed.draft("global-default", "m-9", "a-9", "words")
         await api.hall.clock.settle()
         assert not poll.done()
+        assert trouble.calls.count("events_after") == read
         api.hall.lane.plays(drafts("fin", "ally"))
         tasks.create_task(api.send("now", "m-9"))
     assert poll.result().json["events"]

@@ -75,7 +75,9 @@ async def test_our_own_page_is_served_and_no_answer_speaks_of_other_origins(api:
         assert answer.headers["cache-control"] == "no-store"
 
 
-async def drive(api: Api, scope: dict[str, Any], *parts: bytes) -> list[dict[str, Any]]:
+async def drive(
+    api: Api, scope: dict[str, Any], *parts: bytes, last: bool = False
+) -> list[dict[str, Any]]:
     """Send a hand-made request; what came back, and how much of the body was read."""
     sent: list[dict[str, Any]] = []
     left = list(parts)
@@ -83,7 +85,7 @@ async def drive(api: Api, scope: dict[str, Any], *parts: bytes) -> list[dict[str
     async def receive() -> dict[str, Any]:
         assert left, "read further than the bound"
         body = left.pop(0)
-        return {"type": "http.request", "body": body, "more_body": True}
+        return {"type": "http.request", "body": body, "more_body": bool(left) or not last}
 
     async def send(message: Any) -> None:
         sent.append(dict(message))
@@ -133,6 +135,12 @@ async def test_a_body_in_pieces_is_read_no_further_than_its_bound(api: Api) -> N
     assert (b"connection", b"close") in head["headers"]
 
 
+async def test_a_body_in_one_piece_beyond_its_bound_is_refused(api: Api) -> None:
+    # proves: SEC-11
+    scope, body = post(api, (b"transfer-encoding", b"chunked")), b"x" * (BODY_LIMIT + 1)
+    assert (await drive(api, scope, body, last=True))[0]["status"] == 413
+
+
 async def test_a_body_of_exactly_the_bound_is_read(api: Api) -> None:
     answer = await api.post(f"{HERE}/inputs", raw=b" " * BODY_LIMIT)
     assert (answer.status, answer.code) == (400, "bad_json")
@@ -148,9 +156,10 @@ async def test_headers_beyond_their_bound_are_refused(api: Api) -> None:
 
 async def test_a_request_with_two_hosts_is_turned_away(api: Api) -> None:
     # proves: SEC-1
-    head, body = await drive(api, post(api, (b"host", b"evil.example")), b"{}")
-    assert head["status"] == 421
-    assert b'"unknown_host"' in body["body"]
+    for second in (b"evil.example", f"127.0.0.1:{PORT}".encode()):
+        head, body = await drive(api, post(api, (b"host", second)), b"{}")
+        assert head["status"] == 421
+        assert b'"unknown_host"' in body["body"]
 
 
 @pytest.mark.parametrize("host", [b"localhost", b"localhost:9"])

@@ -140,6 +140,11 @@ async def test_a_seat_sees_only_the_conversation_it_is_attached_to(api: Api) -> 
             return seat if conversation == HEAD else None
 
     api.hall.house.seats = Attached()
+    another = api.hall.house.tokens.who(await api.token(Principal.DEVICE))
+    assert another is not None
+    own, name = name, another.principal.id
+    assert (await api.get(HERE, token=secret)).code == "conversation_not_found"
+    name = own
     for path in paths:
         assert (await api.get(path, token=secret)).status == 200
     side = await api.hall.make("side")

@@ -33,6 +33,7 @@ STATUS: Final[Mapping[type[errors.ClankieError], int]] = {
     errors.DeliveryNotFoundError: 404,
     errors.WakeNotFoundError: 404,
     errors.TokenNotFoundError: 404,
+    errors.AttachmentNotFoundError: 404,
     wire.CredentialNotFoundError: 404,
     errors.DeliveryConflictError: 409,
     errors.UnconfirmedError: 409,

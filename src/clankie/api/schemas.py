@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import Field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -90,6 +91,10 @@ def _members(group: object) -> tuple[Field[Any], ...]:
 
 def _setting(one: Field[Any], default: object) -> Schema:
     found: Schema = {"default": default, "description": one.metadata.get("doc", "")}
+    if isinstance(default, Mapping):
+        return {"type": "object", "additionalProperties": {"type": ["object", "null"]}}
+    if isinstance(default, bool):
+        return found | FLAG
     if isinstance(default, str):
         return found | {"type": "string", "maxLength": one.metadata["limit"]}
     kind = "integer" if isinstance(default, int) else "number"
