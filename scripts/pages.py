@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""Prints the reference pages that follow from the code: state machines, command line, HTTP.
+
+`scripts/pages.py --write` writes them; without it, exit 1 when one is out of date.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from clankie.api.app import Routes
+from clankie.api.openapi import describe
+from clankie.api.rights import RIGHTS
+from clankie.cli.app import clankie
+from clankie.core import delivery
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+State = TypeVar("State", bound=StrEnum)
+
+PARAMETER = re.compile(r":[a-z]+}")
+REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
+
+MACHINES = """\
+# State machines
+
+Written by `scripts/pages.py --write` from the tables in `src/clankie/core/delivery.py`. A move
+that has no arrow is refused with `transition_refused` and changes nothing.
+"""
+
+COMMANDS = """\
+# Command line
+
+Written by `scripts/pages.py --write` from the commands themselves. Every command takes `--json` and
+then prints JSON on standard output; progress goes to standard error. Exit status 0: done, 1:
+refused or failed, 2: bad usage. A secret is never an argument.
+
+`clankie prompt --sections persona,reach,conversation` prints plain text for a harness. It loads
+next to nothing, because it runs at every start of somebody's coding session.
+"""
+
+HTTP = """\
+# HTTP
+
+Written by `scripts/pages.py --write` from the routes. The whole description, with schemas and
+errors, is served at `/openapi.json`. JSON in and out, `Authorization: Bearer`; errors are
+`application/problem+json` with a stable `code` and a `detail` that says what to do.
+"""
+
+
+def diagram(table: Mapping[State, frozenset[State]]) -> str:
+    """One machine as a Mermaid state diagram."""
+    lines = ["```mermaid", "stateDiagram-v2"]
+    first = next(iter(table))
+    lines.append(f"    [*] --> {first}")
+    for before, targets in table.items():
+        lines += [f"    {before} --> {after}" for after in sorted(targets)]
+        if not targets:
+            lines.append(f"    {before} --> [*]")
+    return "\n".join([*lines, "```"])
+
+
+def machines() -> str:
+    """The page of state machines."""
+    drawn = [
+        ("An input", "What was admitted, from the queue to its end.", diagram(delivery.INPUT)),
+        ("An attempt on the service lane", "One try at it.", diagram(delivery.SERVICE)),
+        ("An attempt at a seat", "The same, in a coding harness.", diagram(delivery.SEAT)),
+    ]
+    parts = [f"## {name}\n\n{what}\n\n{figure}\n" for name, what, figure in drawn]
+    return "\n".join([MACHINES, *parts])
+
+
+def commands() -> str:
+    """The page of commands, each with its own help."""
+    parts = [COMMANDS]
+    context = click.Context(clankie, info_name="clankie", terminal_width=90)
+    for name, command in leaves(clankie, context):
+        own = click.Context(command, info_name=name, terminal_width=90, max_content_width=90)
+        text = command.get_help(own).strip()
+        parts.append(f"## {name}\n\n```text\n{text}\n```\n")
+    return "\n".join(parts)
+
+
+def leaves(command: click.Command, context: click.Context) -> Iterator[tuple[str, click.Command]]:
+    """Every command that does something, with its full name."""
+    if not isinstance(command, click.Group):
+        yield context.command_path, command
+        return
+    for name in command.list_commands(context):
+        found = command.get_command(context, name)
+        if found is not None and not found.hidden:
+            yield from leaves(found, click.Context(found, parent=context, info_name=name))
+
+
+def http() -> str:
+    """The page of routes: method, path, who may, what it does."""
+    described: Mapping[str, Any] = describe(Routes().framework)["paths"]
+    lines = [HTTP, "| call | who | what |", "| --- | --- | --- |"]
+    for (method, path), who in RIGHTS.items():
+        plain = PARAMETER.sub("}", path)
+        operation = described.get(plain, {}).get(method.lower(), {})
+        summary = str(operation.get("description") or operation.get("summary") or "")
+        first = summary.split("\n", 1)[0].replace("|", "\\|")
+        allowed = ", ".join(sorted(who)) or "anybody"
+        lines.append(f"| `{method} {plain}` | {allowed} | {first} |")
+    return "\n".join(lines) + "\n"
+
+
+PAGES: Mapping[str, Callable[[], str]] = {
+    "machines.md": machines,
+    "command-line.md": commands,
+    "http.md": http,
+}
+
+
+def main() -> int:
+    """Write the pages, or compare them."""
+    write = "--write" in sys.argv[1:]
+    old: list[str] = []
+    for name, made in PAGES.items():
+        page, text = REFERENCE / name, made()
+        if write:
+            page.write_text(text, encoding="utf-8")
+        elif not page.exists() or page.read_text(encoding="utf-8") != text:
+            old.append(name)
+    if old:
+        print(f"out of date: {', '.join(old)}; run scripts/pages.py --write")
+    else:
+        print(f"{len(PAGES)} pages say what the code says")
+    return 1 if old else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
