@@ -272,13 +272,12 @@ class Clients:
 
     async def _settings(self) -> None:
         chance, ledger = self._world.chance, self._ledger
-        change: dict[str, dict[str, object]] = chance.choice(
-            (
-                {"persona": {"name": f"name {chance.randrange(9)}"}},
-                {"watchdog": {"idle": chance.choice((60.0, 300.0))}},
-                {"models": {"model": f"openai-chat:m{chance.randrange(9)}"}},
-            )
+        changes: tuple[dict[str, object], ...] = (
+            {"persona": {"name": f"name {chance.randrange(9)}"}},
+            {"watchdog": {"idle": chance.choice((60.0, 300.0))}},
+            {"models": {"model": f"openai-chat:m{chance.randrange(9)}"}},
         )
+        change = chance.choice(changes)
         ledger.releases += "models" in change
         seen = self.house.settings_revision
         try:

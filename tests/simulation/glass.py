@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import apsw
 
@@ -65,7 +65,7 @@ class Glass:
             flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
             self._connection = apsw.Connection(f"file:{self._path}?mode=ro", flags)
             self._connection.row_trace = _named_row
-        return self._connection.execute(statement, values).fetchall()
+        return cast("list[Row]", self._connection.execute(statement, values).fetchall())
 
     def sight(self) -> Sight:
         """Everything, as it is on disk now."""

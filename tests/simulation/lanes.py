@@ -51,8 +51,9 @@ class RandomLane:
             world.wrong(f"{delivery} runs although it was cancelled")
         if ledger.requested.get(delivery) == world.boot and not ledger.runs_of(delivery):
             world.wrong(f"{delivery} runs although its cancelling was promised before")
-        for sentence in self._glass.begins(request):
-            world.wrong(sentence)
+        if not world.usurped:
+            for sentence in self._glass.begins(request):
+                world.wrong(sentence)
         ledger.runs.append(Run(delivery, request.attempt, world.boot, ledger.releases))
 
 
@@ -136,8 +137,9 @@ class _Play:
             world.alive()
             if effect:
                 world.tell("effect", call.call_id)
-                for sentence in self._glass.acts(request, call):
-                    world.wrong(sentence)
+                if not world.usurped:
+                    for sentence in self._glass.acts(request, call):
+                        world.wrong(sentence)
                 effects = self._ledger.effects
                 effects.append(Effect(call.call_id, request.delivery.id, request.attempt))
             await world.pause(world.chance.choice((0.5, 5.0, 400.0)))

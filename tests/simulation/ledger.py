@@ -1,0 +1,73 @@
+"""What was seen from outside of the house, written down as it happened and never taken back."""
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+
+from clankie.core.admission import Offer
+from clankie.core.receipt import Delivery
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A lane was asked to run a turn: from here on the model may have seen the words."""
+
+    delivery: str
+    attempt: str
+    boot: int
+    owner_releases: int
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """A tool did something in the world."""
+
+    call: str
+    delivery: str
+    attempt: str
+
+
+@dataclass(slots=True)
+class Ledger:
+    """Offers and answers, runs and effects.
+
+    `offered`: by id, the fingerprints that were offered under it. `unknown`: how many offers of
+    an id have no answer. `promised`: admitted ids with fingerprint and message cursor. `returned`:
+    what a lane answered, by attempt. `joined`: which attempts took a steering message in.
+    `requested`: ids whose cancelling was promised before any run of them had begun, with the boot.
+    """
+
+    offered: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    unknown: Counter[str] = field(default_factory=Counter)
+    promised: dict[str, tuple[str, int]] = field(default_factory=dict)
+    runs: list[Run] = field(default_factory=list)
+    returned: dict[str, str] = field(default_factory=dict)
+    joined: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    effects: list[Effect] = field(default_factory=list)
+    final: dict[str, tuple[str, str | None, int | None]] = field(default_factory=dict)
+    uncertain: set[str] = field(default_factory=set)
+    cancelled: set[str] = field(default_factory=set)
+    requested: dict[str, int] = field(default_factory=dict)
+    abandoned: set[str] = field(default_factory=set)
+    wakes: dict[str, str] = field(default_factory=dict)
+    removing: set[str] = field(default_factory=set)
+    removed: set[str] = field(default_factory=set)
+    closed: set[str] = field(default_factory=set)
+    revisions: dict[str, int] = field(default_factory=dict)
+    settings: int = 0
+    releases: int = 0
+
+    def offer(self, offer: Offer) -> None:
+        """Somebody is about to offer this."""
+        self.offered[offer.delivery_id].add(offer.fingerprint)
+
+    def runs_of(self, delivery: str) -> list[Run]:
+        """The turns that lanes were asked to run for it."""
+        return [one for one in self.runs if one.delivery == delivery]
+
+    def effects_of(self, attempt: str) -> list[Effect]:
+        """What this attempt's tools did."""
+        return [one for one in self.effects if one.attempt == attempt]
+
+    def saw(self, delivery: Delivery) -> tuple[str, str | None, int | None]:
+        """What a reader saw of a delivery, in short."""
+        return (delivery.state, delivery.code, delivery.reply_cursor)
