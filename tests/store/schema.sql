@@ -1,3 +1,7 @@
+CREATE INDEX attachment_conversation ON attachment_use (conversation)
+
+CREATE INDEX attachment_unkept ON attachment (state) WHERE state <> 'kept'
+
 CREATE INDEX attempt_members ON attempt (joined) WHERE joined IS NOT NULL
 
 CREATE UNIQUE INDEX attempt_one_open_an_input ON attempt (delivery)
@@ -7,6 +11,8 @@ CREATE UNIQUE INDEX attempt_one_run_a_conversation ON attempt (conversation)
   WHERE state IN ('reserved', 'running') AND joined IS NULL
 
 CREATE UNIQUE INDEX event_projectable ON event (conversation, ordinal) WHERE ordinal IS NOT NULL
+
+CREATE INDEX goal_active ON goal (conversation) WHERE state = 'active'
 
 CREATE INDEX input_evidence ON input (settled_at) WHERE settled_at IS NOT NULL AND pruned = 0
 
@@ -25,6 +31,20 @@ CREATE INDEX wake_conversation ON wake (conversation, due_at)
 
 CREATE INDEX wake_due ON wake (due_at) WHERE delivery IS NULL
 
+CREATE TABLE attachment (
+  digest TEXT NOT NULL PRIMARY KEY,
+  media_type TEXT NOT NULL,
+  size INTEGER NOT NULL,
+  added_at INTEGER NOT NULL,
+  state TEXT NOT NULL CHECK (state IN ('coming', 'kept', 'damaged', 'going'))
+) STRICT, WITHOUT ROWID
+
+CREATE TABLE attachment_use (
+  digest TEXT NOT NULL REFERENCES attachment (digest),
+  conversation INTEGER NOT NULL REFERENCES conversation (n),
+  PRIMARY KEY (digest, conversation)
+) STRICT, WITHOUT ROWID
+
 CREATE TABLE attempt (
   id TEXT NOT NULL PRIMARY KEY,
   delivery TEXT NOT NULL REFERENCES input (id),
@@ -38,7 +58,7 @@ CREATE TABLE attempt (
   asked_at INTEGER,
   ended_at INTEGER,
   code TEXT,
-  joined TEXT,
+  joined TEXT, usage TEXT,
   UNIQUE (delivery, n),
   CHECK ((ended_at IS NULL) = (state IN ('reserved', 'running'))),
   CHECK (state <> 'reserved' OR (asked_at IS NULL AND joined IS NULL)),
@@ -65,11 +85,13 @@ CREATE TABLE conversation (
   running INTEGER NOT NULL DEFAULT 0 CHECK (running >= 0),
   waiting INTEGER NOT NULL DEFAULT 0 CHECK (waiting >= 0),
   held INTEGER NOT NULL DEFAULT 0 CHECK (held BETWEEN 0 AND waiting),
-  uncertain INTEGER NOT NULL DEFAULT 0 CHECK (uncertain >= 0),
+  uncertain INTEGER NOT NULL DEFAULT 0 CHECK (uncertain >= 0), model TEXT, purged INTEGER NOT NULL DEFAULT 0
+  CHECK (purged IN (0, 1, 2) AND (purged = 0 OR closed = 1)),
   CHECK (ordinal <= cursor AND reset_cursor <= cursor AND reset_ordinal <= ordinal)
 ) STRICT
 
 CREATE TABLE event (
+  n INTEGER PRIMARY KEY,
   conversation INTEGER NOT NULL REFERENCES conversation (n),
   cursor INTEGER NOT NULL,
   at INTEGER NOT NULL,
@@ -77,6 +99,29 @@ CREATE TABLE event (
   ordinal INTEGER,
   body TEXT NOT NULL,
   UNIQUE (conversation, cursor)
+) STRICT
+
+CREATE VIRTUAL TABLE event_words USING fts5 (
+  place, words, content = '', columnsize = 0, detail = column, tokenize = 'ascii'
+)
+
+CREATE TABLE 'event_words_config'(k PRIMARY KEY, v) WITHOUT ROWID
+
+CREATE TABLE 'event_words_data'(id INTEGER PRIMARY KEY, block BLOB)
+
+CREATE TABLE 'event_words_idx'(segid, term, pgno, PRIMARY KEY(segid, term)) WITHOUT ROWID
+
+CREATE TABLE goal (
+  conversation INTEGER PRIMARY KEY REFERENCES conversation (n),
+  id TEXT NOT NULL,
+  text TEXT NOT NULL,
+  token_budget INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  spent INTEGER NOT NULL,
+  step INTEGER NOT NULL,
+  counted INTEGER NOT NULL CHECK (counted IN (0, 1)),
+  state TEXT NOT NULL CHECK (state IN ('active', 'paused', 'done', 'exhausted')),
+  reason TEXT
 ) STRICT
 
 CREATE TABLE input (
@@ -104,7 +149,7 @@ CREATE TABLE input (
   held TEXT,
   depth INTEGER NOT NULL DEFAULT 0,
   tries_base INTEGER NOT NULL DEFAULT 0,
-  pruned INTEGER NOT NULL DEFAULT 0 CHECK (pruned IN (0, 1)),
+  pruned INTEGER NOT NULL DEFAULT 0 CHECK (pruned IN (0, 1)), attachments TEXT,
   UNIQUE (conversation, message_cursor),
   CHECK ((settled_at IS NULL) = (state IN ('queued', 'running', 'uncertain'))),
   CHECK (held IS NULL OR state = 'queued'),
@@ -119,6 +164,11 @@ CREATE TABLE node (
 ) STRICT, WITHOUT ROWID
 
 CREATE TABLE schema_version (n INTEGER PRIMARY KEY, at INTEGER NOT NULL) STRICT
+
+CREATE TABLE search_state (
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  indexed INTEGER NOT NULL
+) STRICT
 
 CREATE TABLE setting (
   id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -161,6 +211,14 @@ CREATE TABLE transition (
   at INTEGER NOT NULL
 ) STRICT
 
+CREATE TABLE usage_day (
+  day INTEGER PRIMARY KEY,
+  input_tokens INTEGER NOT NULL,
+  output_tokens INTEGER NOT NULL,
+  requests INTEGER NOT NULL,
+  cost REAL
+) STRICT
+
 CREATE TABLE wake (
   id TEXT NOT NULL PRIMARY KEY,
   conversation INTEGER NOT NULL REFERENCES conversation (n),
@@ -174,6 +232,10 @@ CREATE TABLE wake (
 ) STRICT, WITHOUT ROWID
 
 CREATE TRIGGER event_stays BEFORE UPDATE ON event
+WHEN NOT (NEW.n IS OLD.n AND NEW.conversation IS OLD.conversation AND NEW.cursor IS OLD.cursor
+  AND NEW.at IS OLD.at AND NEW.kind IS OLD.kind AND NEW.ordinal IS OLD.ordinal
+  AND NEW.body ->> 'purged' IS 1
+  AND EXISTS (SELECT 1 FROM conversation WHERE n = OLD.conversation AND purged = 1))
 BEGIN SELECT RAISE (ABORT, 'a log only grows'); END
 
 CREATE TRIGGER transition_stays BEFORE UPDATE ON transition

@@ -296,7 +296,7 @@ def event_to_wire(event: Event) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
-    """A conversation as lists and rights need it.
+    """A conversation as lists and rights need it. `model` answers here instead of the default.
 
     `cursor` is the last event's; `oldest` the first that is still kept. `running`, `waiting`,
     `held` and `uncertain` count inputs.
@@ -311,6 +311,7 @@ class Conversation:
     closed: bool = False
     oldest: int = 1
     directory: str | None = None
+    model: str | None = None
     running: int = 0
     waiting: int = 0
     held: int = 0
@@ -348,4 +349,6 @@ def conversation_to_wire(conversation: Conversation) -> dict[str, Any]:
     }
     if conversation.directory is not None:
         wire["directory"] = conversation.directory
+    if conversation.model is not None:
+        wire["model"] = conversation.model
     return wire

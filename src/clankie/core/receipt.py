@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from clankie.core.admission import Mode, Origin
-    from clankie.core.conversation import Attachment, Author
+    from clankie.core.conversation import Attachment, Author, Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +43,7 @@ class Attempt:
     ended_at: datetime | None = None
     code: str | None = None
     into: str | None = None
+    usage: Usage | None = None
     tools: tuple[ToolCall, ...] = ()
 
     def to_wire(self) -> dict[str, Any]:
@@ -59,6 +60,8 @@ class Attempt:
             wire["code"] = self.code
         if self.into is not None:
             wire["into"] = self.into
+        if self.usage is not None:
+            wire["usage"] = self.usage.to_wire()
         if self.tools:
             wire["evidence"] = {
                 "tools": [

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Protocol
 
 from clankie.core.admission import Offer
@@ -17,6 +17,7 @@ from clankie.core.conversation import Author, Conversation, Kind, Usage
 from clankie.core.delivery import InputState, ServiceState
 from clankie.core.driver import Fence
 from clankie.core.errors import RefusedError
+from clankie.core.goal import Goal
 from clankie.core.projection import Projection
 from clankie.core.receipt import Delivery
 from clankie.core.settings import ProjectionLimits, Settings, WakeLimits
@@ -68,6 +69,26 @@ class NewConversation:
     name: str
     kind: Kind
     directory: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """An event whose words were searched for. `snippet` is plain text around the first hit."""
+
+    cursor: int
+    at: datetime
+    kind: str
+    role: str
+    snippet: str
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPage:
+    """Hits, newest first. `indexed` is the last cursor that the index has reached."""
+
+    results: Sequence[Found]
+    has_more: bool
+    indexed: int
 
 
 class ConversationStore(Protocol):
@@ -130,6 +151,39 @@ class ConversationStore(Protocol):
         """The bounded view since the last reset; its cost follows the budget.
 
         Words of inputs that still wait are not part of it, nor those of the delivery `without`.
+        """
+        ...
+
+    async def search(
+        self, conversation: str, query: str, *, before: int | None, limit: int
+    ) -> SearchPage:
+        """Messages and tool actions that hold every word of `query`, newest first.
+
+        Raises:
+            InvalidFieldError: there is no word in it.
+        """
+        ...
+
+    async def index(self, limit: int) -> int:
+        """Take the next events into the search index; how many, 0 when it is up to date."""
+        ...
+
+    async def set_model(
+        self, conversation: str, model: str | None, expected_revision: int
+    ) -> Conversation:
+        """Let another model answer here; None: the one of the settings.
+
+        Raises:
+            RevisionConflictError, ConversationClosedError.
+        """
+        ...
+
+    async def purge(self, conversation: str) -> None:
+        """Remove the content of a closed conversation for good; ids and fingerprints stay.
+
+        Raises:
+            RunInProgressError: it is not closed.
+            NotAllowedError: it is the head.
         """
         ...
 
@@ -260,6 +314,46 @@ class DeliveryStore(Protocol):
         ...
 
 
+class AttachmentStore(Protocol):
+    """Bytes by their own digest: the same bytes are kept once."""
+
+    async def put(self, data: bytes, media_type: str) -> str:
+        """Keep them; returns the SHA-256, hexadecimal. Raises StorageUnavailableError."""
+        ...
+
+    async def facts(self, digest: str) -> tuple[str, int]:
+        """Media type and size. Raises AttachmentNotFoundError."""
+        ...
+
+    async def get(self, digest: str) -> tuple[str, bytes]:
+        """Media type and bytes. Raises AttachmentNotFoundError."""
+        ...
+
+
+class GoalStore(Protocol):
+    """At most one goal of a conversation."""
+
+    async def get(self, conversation: str) -> Goal | None:
+        """The goal, whatever its state."""
+        ...
+
+    async def active(self) -> Sequence[Goal]:
+        """Every active one."""
+        ...
+
+    async def put(self, goal: Goal) -> None:
+        """Keep a new one in place of any earlier one. Raises ConversationNotFoundError."""
+        ...
+
+    async def advance(self, before: Goal, after: Goal) -> bool:
+        """Write `after` if what is stored still equals `before`; whether it did."""
+        ...
+
+    async def remove(self, conversation: str) -> None:
+        """Forget it."""
+        ...
+
+
 class WakeStore(Protocol):
     """Wakes that wait."""
 
@@ -303,8 +397,24 @@ class Token:
     revoked: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DayUsage:
+    """What the turns that ended on one day (UTC) cost. `cost_usd` covers those with a price."""
+
+    day: date
+    input_tokens: int = 0
+    output_tokens: int = 0
+    requests: int = 0
+    cost_usd: float | None = None
+
+    @property
+    def tokens(self) -> int:
+        """All of them."""
+        return self.input_tokens + self.output_tokens
+
+
 class OwnerStore(Protocol):
-    """Settings and tokens."""
+    """Settings, tokens and what was used."""
 
     async def settings(self) -> tuple[int, Settings]:
         """Revision and tree."""
@@ -316,6 +426,10 @@ class OwnerStore(Protocol):
 
     async def add_token(self, token: Token, secret_sha256: str) -> None:
         """Keep a new token."""
+        ...
+
+    async def usage(self, days: int, now: datetime) -> Sequence[DayUsage]:
+        """What the last days (UTC, with today) cost, newest first; empty days are left out."""
         ...
 
     async def tokens(self) -> Sequence[tuple[Token, str]]:
@@ -341,6 +455,8 @@ class Store(Protocol):
     conversations: ConversationStore
     deliveries: DeliveryStore
     wakes: WakeStore
+    goals: GoalStore
+    attachments: AttachmentStore
     owner: OwnerStore
 
     async def boot(self) -> Recovered:

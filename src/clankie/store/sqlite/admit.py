@@ -10,7 +10,7 @@ from clankie.core.delivery import InputState
 from clankie.core.errors import DeliveryNotFoundError, WakeNotFoundError
 from clankie.core.receipt import Delivery
 from clankie.host.storage import Admitted
-from clankie.store.sqlite import events, heads, inputs, receipts
+from clankie.store.sqlite import attachments, events, heads, inputs, receipts
 
 if TYPE_CHECKING:
     from clankie.core.admission import Offer
@@ -76,12 +76,14 @@ def _standing(
 
 
 def _record(tx: Transaction, offer: Offer, head: Head) -> Delivery:
+    attachments.use(tx, head, offer.attachments)
     owner = offer.origin is Origin.OWNER
     message = Message(
         role=offer.origin.role,
         text=offer.text,
         delivery_id=offer.delivery_id,
         source=None if owner else offer.origin,
+        attachments=offer.attachments,
     )
     admitted = Turn(phase=TurnPhase.ADMITTED, delivery_id=offer.delivery_id)
     delivery = Delivery(
@@ -96,6 +98,7 @@ def _record(tx: Transaction, offer: Offer, head: Head) -> Delivery:
         admitted_at=tx.now,
         message_cursor=events.append_two(tx, head, (offer.author, message), (SYSTEM, admitted)),
         retry_of=offer.retry_of,
+        attachments=offer.attachments,
         depth=offer.depth,
     )
     inputs.add(tx, head, delivery)

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from clankie.core.delivery import OPEN_SERVICE, ServiceState, move_service
 from clankie.core.errors import TransitionRefusedError
+from clankie.store.sqlite import usage
 from clankie.store.sqlite.inputs import record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from clankie.core.conversation import Usage
     from clankie.core.driver import Fence
     from clankie.store.sqlite.heads import Head
     from clankie.store.sqlite.unit import Transaction
@@ -35,7 +37,8 @@ _INSERT: Final = """
 INSERT INTO attempt (id, delivery, conversation, n, state, node, token, started_at, asked_at,
   joined) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _MOVE: Final = """
-UPDATE attempt SET state = ?, asked_at = ?, ended_at = ?, code = ? WHERE id = ? AND state = ?"""
+UPDATE attempt SET state = ?, asked_at = ?, ended_at = ?, code = ?, usage = ?
+WHERE id = ? AND state = ?"""
 
 
 @dataclass(slots=True)
@@ -139,8 +142,14 @@ def add(tx: Transaction, head: Head, delivery: str, fence: Fence, joined: str | 
     return one
 
 
-def move(tx: Transaction, one: Try, after: ServiceState, code: str | None = None) -> None:
-    """Move an attempt and write its row.
+def move(
+    tx: Transaction,
+    one: Try,
+    after: ServiceState,
+    code: str | None = None,
+    cost: Usage | None = None,
+) -> None:
+    """Move an attempt and write its row, with what it cost, which is added up as well.
 
     Raises:
         TransitionRefusedError: core has no such move, or the row is not what was read.
@@ -153,7 +162,10 @@ def move(tx: Transaction, one: Try, after: ServiceState, code: str | None = None
         one.asked_at = tx.at
     if not one.open:
         one.ended_at = tx.at
-    values = (after, one.asked_at, one.ended_at, code, one.id, before)
+    spent = None if cost is None else usage.encode(cost)
+    values = (after, one.asked_at, one.ended_at, code, spent, one.id, before)
     if not tx.changed(_MOVE, values):
         raise TransitionRefusedError(f"The attempt {one.id!r}", before, after)
+    if cost is not None:
+        usage.add(tx, cost)
     record(tx, one.id, before, after)

@@ -1,4 +1,7 @@
-"""Copies of the database: online, consistent, readable by the owner only, without credentials."""
+"""Copies of the database: online, consistent, readable by the owner only, without credentials.
+
+A copy is one file. The bytes of attachments, files of their own otherwise, are in a table of it.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +12,32 @@ import apsw
 
 from clankie.core.errors import InvalidFieldError, StorageUnavailableError
 from clankie.store.sqlite import connect
+from clankie.store.sqlite.sql import rows, value
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from clankie.host.ports import Ids
     from clankie.store.sqlite.sql import Database
 
 _COPY: Final = "VACUUM INTO ?"
+_KEEPS_ATTACHMENTS: Final = "SELECT 1 FROM sqlite_master WHERE name = 'attachment'"
+_ATTACHED: Final = "SELECT digest FROM attachment WHERE state = 'kept'"
+_INSIDE: Final = """
+CREATE TABLE attachment_data (digest TEXT NOT NULL PRIMARY KEY, data BLOB NOT NULL) STRICT"""
+_PUT: Final = "INSERT INTO attachment_data (digest, data) VALUES (?, ?)"
+_LOST: Final = "UPDATE attachment SET state = 'damaged' WHERE digest = ?"
 _NO_TOKENS: Final = "UPDATE token SET revoked = 1, sha256 = NULL"
 
 
-def backup(connection: Database, target: Path, ids: Ids) -> None:
+def backup(
+    connection: Database, target: Path, ids: Ids, read: Callable[[str], bytes | None] | None = None
+) -> None:
     """Write a copy to a new file of mode 0600. It appears whole or not at all.
+
+    `read` gives the bytes of an attachment, None when they are lost. Without it the copy has none:
+    one that stays beside the files.
 
     Raises:
         InvalidFieldError: the file exists already.
@@ -33,7 +49,7 @@ def backup(connection: Database, target: Path, ids: Ids) -> None:
         os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
         try:
             connection.execute(_COPY, (str(part),))
-            _without_tokens(part)
+            _finish(part, read)
             sync(part)
             _place(part, target)
         finally:
@@ -51,15 +67,27 @@ def _place(part: Path, target: Path) -> None:
         raise InvalidFieldError("target", "a file that does not exist yet") from error
 
 
-def _without_tokens(part: Path) -> None:
+def _finish(part: Path, read: Callable[[str], bytes | None] | None) -> None:
     copy = connect.plain(part)
     try:
         # Otherwise the hashes would stay readable in the freed bytes of their pages.
         copy.execute("PRAGMA secure_delete = ON")
         copy.execute("PRAGMA journal_mode = MEMORY")
         copy.execute(_NO_TOKENS)
+        if read is not None and value(copy, _KEEPS_ATTACHMENTS):
+            _take_in(copy, read)
     finally:
         copy.close()
+
+
+def _take_in(copy: Database, read: Callable[[str], bytes | None]) -> None:
+    copy.execute(_INSIDE)
+    for (digest,) in rows(copy, _ATTACHED):
+        data = read(digest)
+        if data is None:
+            copy.execute(_LOST, (digest,))
+        else:
+            copy.execute(_PUT, (digest, data))
 
 
 def sync(path: Path) -> None:

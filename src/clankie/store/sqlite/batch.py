@@ -51,14 +51,29 @@ class Batches:
 
     def run(self, units: Sequence[Unit]) -> Done:
         """Do them all in one transaction; each unit then holds its result or its error."""
-        done = Done(list(units))
-        try:
-            self._run(done)
-        except UNAVAILABLE as error:
-            # Nothing is committed before the end, so nothing of any unit is there.
-            self.abort()
-            self._fail(done, StorageUnavailableError(str(error)))
+        done = Done([unit for unit in units if not unit.kind.alone])
+        if done.units:
+            try:
+                self._run(done)
+            except UNAVAILABLE as error:
+                # Nothing is committed before the end, so nothing of any unit is there.
+                self.abort()
+                self._fail(done, StorageUnavailableError(str(error)))
+        for unit in units:
+            if unit.kind.alone:
+                self._alone(unit)
+                done.units.append(unit)
         return done
+
+    def _alone(self, unit: Unit) -> None:
+        self._tx.begin(self._clock.now())
+        self._crash.reach(unit.kind.before)
+        try:
+            unit.result = unit.work(self._tx)
+        except Exception as error:  # noqa: BLE001 - it belongs to the caller, who waits for it
+            known = isinstance(error, UNAVAILABLE)
+            unit.error = StorageUnavailableError(str(error)) if known else error
+        self._crash.reach(unit.kind.after)
 
     def _run(self, done: Done) -> None:
         self._begin()

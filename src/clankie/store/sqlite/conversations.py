@@ -95,6 +95,20 @@ def rename(tx: Transaction, conversation: str, name: str, expected_revision: int
     return head.value()
 
 
+def set_model(
+    tx: Transaction, conversation: str, model: str | None, expected_revision: int
+) -> Conversation:
+    """See ConversationStore.set_model."""
+    head = heads.read(tx, conversation)
+    _not_closed(head)
+    _unchanged(head, expected_revision)
+    head.model = model
+    head.revision += 1
+    events.append(tx, head, SYSTEM, Notice(code="model", text=model or "the model of the settings"))
+    heads.save(tx, head)
+    return head.value()
+
+
 def reset(
     tx: Transaction, conversation: str, expected_revision: int | None, by: Author
 ) -> Conversation:

@@ -19,6 +19,7 @@ from clankie.core.conversation import (
 )
 from clankie.core.errors import ConversationNotFoundError, CursorAheadError, CursorGoneError
 from clankie.host.storage import EventPage, Stored
+from clankie.store.sqlite import attachments
 
 if TYPE_CHECKING:
     from clankie.store.sqlite.heads import Head
@@ -96,6 +97,7 @@ def shown(body: str) -> tuple[Author, Message | Tool]:
         text=fields["text"],
         delivery_id=fields.get("delivery_id"),
         source=fields.get("source"),
+        attachments=attachments.from_wire(fields),
     )
 
 

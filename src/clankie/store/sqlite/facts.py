@@ -17,6 +17,10 @@ _VERSION: Final = "SELECT max(n) FROM schema_version"
 _COUNTS: Final = """
 SELECT count(*), coalesce(sum(cursor), 0), coalesce(sum(waiting), 0), coalesce(sum(held), 0),
   coalesce(sum(running), 0), coalesce(sum(uncertain), 0) FROM conversation"""
+_ATTACHED: Final = """
+SELECT count(*), coalesce(sum(size), 0), coalesce(sum(state = 'damaged'), 0) FROM attachment"""
+_UNINDEXED: Final = """
+SELECT coalesce((SELECT max(n) FROM event), 0) - indexed FROM search_state"""
 _WAKES: Final = "SELECT count(*) FROM wake WHERE delivery IS NULL"
 
 
@@ -24,6 +28,7 @@ def facts(connection: Database, path: Path) -> dict[str, object]:
     """Engine, versions, sizes in bytes, counts. Its cost follows the number of conversations."""
     wal = path.with_name(path.name + "-wal")
     conversations, events, waiting, held, running, uncertain = rows(connection, _COUNTS)[0]
+    attached, attached_bytes, damaged = rows(connection, _ATTACHED)[0]
     return {
         "sqlite": apsw.sqlite_lib_version(),
         "schema": value(connection, _VERSION),
@@ -38,4 +43,8 @@ def facts(connection: Database, path: Path) -> dict[str, object]:
         "inputs_running": running,
         "inputs_uncertain": uncertain,
         "wakes_waiting": value(connection, _WAKES),
+        "attachments": attached,
+        "attachment_bytes": attached_bytes,
+        "attachments_damaged": damaged,
+        "events_unindexed": value(connection, _UNINDEXED),
     }

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 COLUMNS: Final = (
     "n, id, name, kind, directory, created_at, closed, revision, cursor, ordinal, oldest, "
-    "reset_cursor, reset_ordinal, owner, token, running, waiting, held, uncertain"
+    "reset_cursor, reset_ordinal, owner, token, running, waiting, held, uncertain, model"
 )
 BY_ID: Final = f"SELECT {COLUMNS} FROM conversation WHERE id = ?"
 ALL: Final = f"SELECT {COLUMNS} FROM conversation ORDER BY n"
@@ -25,7 +25,8 @@ SELECT {COLUMNS} FROM conversation WHERE id = ? AND owner = ? AND token = ?
   AND EXISTS (SELECT 1 FROM node WHERE node.id = conversation.owner AND node.dead = 0)"""
 _SAVE: Final = """
 UPDATE conversation SET name = ?, closed = ?, revision = ?, cursor = ?, ordinal = ?,
-  reset_cursor = ?, reset_ordinal = ?, running = ?, waiting = ?, held = ?, uncertain = ?
+  reset_cursor = ?, reset_ordinal = ?, running = ?, waiting = ?, held = ?, uncertain = ?,
+  model = ?
 WHERE n = ?"""
 _CLAIM: Final = """
 UPDATE conversation SET owner = ?, token = token + 1 WHERE n = ?
@@ -56,6 +57,7 @@ class Head:
     waiting: int
     held: int
     uncertain: int
+    model: str | None
 
     def value(self) -> Conversation:
         """As the host sees it."""
@@ -69,6 +71,7 @@ class Head:
             closed=bool(self.closed),
             oldest=self.oldest,
             directory=self.directory,
+            model=self.model,
             running=self.running,
             waiting=self.waiting,
             held=self.held,
@@ -124,6 +127,7 @@ def save(tx: Transaction, head: Head) -> None:
             head.waiting,
             head.held,
             head.uncertain,
+            head.model,
             head.n,
         ),
     )

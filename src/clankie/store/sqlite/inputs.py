@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from clankie.core.delivery import FINAL, InputState, move_input
 from clankie.core.errors import DeliveryNotFoundError, TransitionRefusedError
+from clankie.store.sqlite import attachments
 
 if TYPE_CHECKING:
     from clankie.core.receipt import Delivery
@@ -17,13 +18,13 @@ COLUMNS: Final = (
     "id, (SELECT id FROM conversation WHERE n = input.conversation), origin, principal, author, "
     "text, mode, fingerprint, state, admitted_at, "
     "message_cursor, settled_at, code, detail, reply_cursor, reply_delivery_id, absorbed_by, "
-    "retry_of, not_before, held, depth, tries_base, pruned"
+    "retry_of, not_before, held, depth, tries_base, pruned, attachments"
 )
 BY_ID: Final = f"SELECT {COLUMNS} FROM input WHERE id = ?"
 _INSERT: Final = """
 INSERT INTO input (id, conversation, origin, principal, author, text, mode, fingerprint, state,
-  admitted_at, message_cursor, retry_of, depth)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'queued', ?, ?, ?, ?)"""
+  admitted_at, message_cursor, retry_of, depth, attachments)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'queued', ?, ?, ?, ?, ?)"""
 _MOVE: Final = """
 UPDATE input SET state = ?, settled_at = ?, code = ?, detail = ?, reply_cursor = ?,
   reply_delivery_id = ?, absorbed_by = ?, not_before = ?, held = ?, tries_base = ?
@@ -62,6 +63,7 @@ class Input:
     depth: int = 0
     tries_base: int = 0
     pruned: int = 0
+    attachments: str | None = None
 
 
 def read(tx: Transaction, delivery: str) -> Input:
@@ -87,6 +89,7 @@ def add(tx: Transaction, head: Head, one: Delivery) -> None:
         one.message_cursor,
         one.retry_of,
         one.depth,
+        attachments.encode(one.attachments),
     )
     tx.run(_INSERT, values)
     record(tx, one.id, None, InputState.QUEUED)

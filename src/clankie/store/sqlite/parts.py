@@ -1,23 +1,31 @@
-"""The four parts of the store, as their ports name them: each verb is one unit or one read."""
+"""The parts of the store, as their ports name them: each verb is one unit or one read."""
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from clankie.core.errors import AttachmentNotFoundError, StorageUnavailableError
 from clankie.store.sqlite import (
     admit,
+    attachments,
     calls,
     closing,
     conversations,
     events,
+    goals,
     owner,
     projection,
+    purge,
     receipts,
     runs,
+    search,
     settle,
+    usage,
     wakes,
 )
+from clankie.store.sqlite.files import sha256
 from clankie.store.sqlite.unit import Kind
 
 if TYPE_CHECKING:
@@ -27,6 +35,7 @@ if TYPE_CHECKING:
     from clankie.core.admission import Offer
     from clankie.core.conversation import Author, Conversation
     from clankie.core.delivery import InputState
+    from clankie.core.goal import Goal
     from clankie.core.projection import Projection
     from clankie.core.receipt import Delivery
     from clankie.core.settings import ProjectionLimits, Settings, WakeLimits
@@ -34,12 +43,15 @@ if TYPE_CHECKING:
     from clankie.host.storage import (
         Admitted,
         Call,
+        DayUsage,
         EventPage,
         NewConversation,
         Outcome,
         Reservation,
+        SearchPage,
         Token,
     )
+    from clankie.store.sqlite.files import Files
     from clankie.store.sqlite.readers import Readers
     from clankie.store.sqlite.writer import Writer
 
@@ -59,6 +71,11 @@ CANCEL: Final = Kind("cancel")
 ABANDON: Final = Kind("abandon")
 RELEASE_HELD: Final = Kind("release_held")
 OWNER: Final = Kind("owner")
+INDEX: Final = Kind("index")
+PURGE: Final = Kind("purge")
+COMPACT: Final = Kind("compact", alone=True)
+GOAL: Final = Kind("goal")
+ATTACHMENT: Final = Kind("attachment")
 
 
 class _Part:
@@ -70,8 +87,12 @@ class _Part:
         self._writer = writer
 
 
-class Conversations(_Part):
+class Conversations(_Part):  # noqa: PLR0904 - the port names fourteen verbs of one record
     """ConversationStore."""
+
+    def __init__(self, writer: Writer, readers: Readers, attached: Attachments) -> None:
+        super().__init__(writer, readers)
+        self._attached = attached
 
     async def create(self, new: NewConversation, by: Author) -> tuple[Conversation, bool]:
         """See the port. `by` stands in no record yet: only the owner makes conversations."""
@@ -123,6 +144,50 @@ class Conversations(_Part):
     ) -> Projection:
         """See the port."""
         return await self._read(lambda db: projection.project(db, conversation, limits, without))
+
+    async def search(
+        self, conversation: str, query: str, *, before: int | None, limit: int
+    ) -> SearchPage:
+        """See the port."""
+        return await self._read(
+            lambda db: search.search(db, conversation, query, before=before, limit=limit)
+        )
+
+    async def index(self, limit: int) -> int:
+        """See the port."""
+        return await self._write(INDEX, lambda tx: search.index(tx, limit))
+
+    async def set_model(
+        self, conversation: str, model: str | None, expected_revision: int
+    ) -> Conversation:
+        """See the port."""
+        return await self._write(
+            CONVERSATION,
+            lambda tx: conversations.set_model(tx, conversation, model, expected_revision),
+        )
+
+    async def purge(self, conversation: str) -> None:
+        """See the port. Many transactions; one that was interrupted goes on at the next start.
+
+        Raises StorageUnavailableError: there is no room to compact the file, or something reads
+        for long in it. Repeat it.
+        """
+        if not await self._write(PURGE, lambda tx: purge.begin(tx, conversation)):
+            return
+        await self._attached.clear()
+        last: int | None = 0
+        while last is not None:
+            last = await self._write(
+                PURGE, partial(purge.one_slice, conversation=conversation, after=last)
+            )
+        if not await self._write(COMPACT, lambda tx: purge.compact(tx.connection)):
+            raise StorageUnavailableError("the old content is still being read")
+        await self._write(PURGE, lambda tx: purge.end(tx, conversation))
+
+    async def purge_on(self) -> None:
+        """Go on with what a crash interrupted."""
+        for conversation in await self._read(purge.unfinished):
+            await self.purge(conversation)
 
 
 class Deliveries(_Part):  # noqa: PLR0904 - the port names fourteen verbs of one record
@@ -232,6 +297,92 @@ class Wakes(_Part):
         await self._write(WAKE, lambda tx: wakes.remove(tx, wake))
 
 
+class Goals(_Part):
+    """GoalStore."""
+
+    async def get(self, conversation: str) -> Goal | None:
+        """See the port."""
+        return await self._read(lambda db: goals.get(db, conversation))
+
+    async def active(self) -> Sequence[Goal]:
+        """See the port."""
+        return await self._read(goals.active)
+
+    async def put(self, goal: Goal) -> None:
+        """See the port."""
+        await self._write(GOAL, lambda tx: goals.put(tx, goal))
+
+    async def advance(self, before: Goal, after: Goal) -> bool:
+        """See the port."""
+        return await self._write(GOAL, lambda tx: goals.advance(tx, before, after))
+
+    async def remove(self, conversation: str) -> None:
+        """See the port."""
+        await self._write(GOAL, lambda tx: goals.remove(tx, conversation))
+
+
+class Attachments(_Part):
+    """AttachmentStore. Rows are the writer's; files are written and removed one at a time."""
+
+    def __init__(self, writer: Writer, readers: Readers, files: Files) -> None:
+        super().__init__(writer, readers)
+        self._beside = readers.beside
+        self._files = files
+        self._one_at_a_time = asyncio.Lock()
+
+    async def put(self, data: bytes, media_type: str) -> str:
+        """See the port. Bytes that were damaged or lost are mended by the same ones."""
+        digest = await self._beside(lambda: sha256(data))
+        async with self._one_at_a_time:
+            if not await self._whole(digest):
+                await self._keep(digest, data, media_type)
+        return digest
+
+    async def _whole(self, digest: str) -> bool:
+        try:
+            await self.get(digest)
+        except AttachmentNotFoundError:
+            return False
+        return True
+
+    async def _keep(self, digest: str, data: bytes, media_type: str) -> None:
+        size = len(data)
+        await self._write(ATTACHMENT, lambda tx: attachments.coming(tx, digest, media_type, size))
+        try:
+            await self._beside(lambda: self._files.write(digest, data))
+        except OSError as error:
+            raise StorageUnavailableError(str(error)) from error
+        await self._write(ATTACHMENT, lambda tx: attachments.kept(tx, digest))
+
+    async def facts(self, digest: str) -> tuple[str, int]:
+        """See the port."""
+        return await self._read(lambda db: attachments.facts(db, digest))
+
+    async def get(self, digest: str) -> tuple[str, bytes]:
+        """See the port."""
+        media_type, _ = await self.facts(digest)
+        data = await self._beside(lambda: self._files.read(digest))
+        if data is None:
+            await self._write(ATTACHMENT, lambda tx: attachments.damaged(tx, digest))
+            raise AttachmentNotFoundError(digest)
+        return media_type, data
+
+    async def clear(self) -> None:
+        """Remove the files that are to go. Raises StorageUnavailableError."""
+        async with self._one_at_a_time:
+            for digest in await self._read(attachments.going):
+                try:
+                    await self._beside(partial(self._files.remove, digest))
+                except OSError as error:
+                    raise StorageUnavailableError(str(error)) from error
+                await self._write(ATTACHMENT, partial(attachments.gone, digest=digest))
+
+    async def boot(self) -> None:
+        """Give up what was being written when the process ended, and clear away."""
+        await self._write(ATTACHMENT, attachments.interrupted)
+        await self.clear()
+
+
 class Owner(_Part):
     """OwnerStore."""
 
@@ -250,6 +401,10 @@ class Owner(_Part):
     async def add_token(self, token: Token, secret_sha256: str) -> None:
         """See the port."""
         await self._write(OWNER, lambda tx: owner.add_token(tx, token, secret_sha256))
+
+    async def usage(self, days: int, now: datetime) -> Sequence[DayUsage]:
+        """See the port."""
+        return await self._read(lambda db: usage.days(db, days, now))
 
     async def tokens(self) -> Sequence[tuple[Token, str]]:
         """See the port."""

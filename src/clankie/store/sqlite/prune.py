@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from clankie.store.sqlite import attachments
+
 if TYPE_CHECKING:
     from clankie.store.sqlite.unit import Transaction
 
@@ -17,7 +19,9 @@ _ATTEMPTS: Final = "SELECT id FROM attempt WHERE delivery = ?"
 _CALLS_GO: Final = "DELETE FROM tool_call WHERE attempt = ?"
 _MOVES_GO: Final = "DELETE FROM transition WHERE record = ?"
 _ATTEMPTS_GO: Final = "DELETE FROM attempt WHERE delivery = ?"
-_TOMBSTONE: Final = "UPDATE input SET pruned = 1, text = NULL, detail = NULL WHERE id = ?"
+_TOMBSTONE: Final = """
+UPDATE input SET pruned = 1, text = NULL, detail = NULL, attachments = NULL
+WHERE id = ?"""
 # Bounded as well: moving pages takes time.
 _SHRINK: Final = "PRAGMA incremental_vacuum(256)"
 
@@ -26,11 +30,17 @@ def prune(tx: Transaction, before: int) -> int:
     """Prune up to `SLICE` deliveries that ended before; how many it were."""
     old: list[str] = [row[0] for row in tx.rows(_OLD, (before, SLICE))]
     for delivery in old:
-        for (attempt,) in tx.rows(_ATTEMPTS, (delivery,)):
-            tx.run(_CALLS_GO, (attempt,))
-            tx.run(_MOVES_GO, (attempt,))
-        tx.run(_ATTEMPTS_GO, (delivery,))
-        tx.run(_MOVES_GO, (delivery,))
-        tx.run(_TOMBSTONE, (delivery,))
+        forget(tx, delivery)
+    attachments.prune(tx, before)
     tx.rows(_SHRINK)
     return len(old)
+
+
+def forget(tx: Transaction, delivery: str) -> None:
+    """Leave a tombstone of a delivery that has ended."""
+    for (attempt,) in tx.rows(_ATTEMPTS, (delivery,)):
+        tx.run(_CALLS_GO, (attempt,))
+        tx.run(_MOVES_GO, (attempt,))
+    tx.run(_ATTEMPTS_GO, (delivery,))
+    tx.run(_MOVES_GO, (delivery,))
+    tx.run(_TOMBSTONE, (delivery,))

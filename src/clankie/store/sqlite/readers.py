@@ -34,6 +34,10 @@ class Readers(Protocol):
         """Run `work` outside a transaction, on a connection of its own."""
         ...
 
+    async def beside(self, work: Callable[[], T]) -> T:
+        """Run what blocks and needs no database."""
+        ...
+
     async def close(self) -> None:
         """Close the connections."""
         ...
@@ -87,6 +91,10 @@ class ThreadReaders:
         """See Readers."""
         return await asyncio.to_thread(_alone, self._path, work)
 
+    async def beside(self, work: Callable[[], T]) -> T:
+        """See Readers."""
+        return await asyncio.to_thread(work)
+
     async def close(self) -> None:
         """See Readers."""
         opened, self._open = self._open, []
@@ -113,6 +121,11 @@ class InlineReaders:
         """See Readers."""
         await asyncio.sleep(0)
         return _alone(self._path, work)
+
+    async def beside(self, work: Callable[[], T]) -> T:
+        """See Readers."""
+        await asyncio.sleep(0)
+        return work()
 
     async def close(self) -> None:
         """See Readers."""

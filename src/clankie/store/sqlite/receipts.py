@@ -9,7 +9,7 @@ from clankie.core.conversation import Author, Principal
 from clankie.core.delivery import InputState, ServiceState
 from clankie.core.errors import DeliveryNotFoundError, ReceiptExpiredError
 from clankie.core.receipt import Attempt, Delivery, ToolCall
-from clankie.store.sqlite import inputs
+from clankie.store.sqlite import attachments, inputs, usage
 from clankie.store.sqlite.attempts import delivery_of
 from clankie.store.sqlite.values import moment, moment_or_none
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Run = Callable[[str, Bindings], Cursor]
 
 _ATTEMPTS: Final = """
-SELECT id, n, state, started_at, asked_at, ended_at, code, joined FROM attempt
+SELECT id, n, state, started_at, asked_at, ended_at, code, joined, usage FROM attempt
 WHERE delivery = ? ORDER BY n"""
 _THERE: Final = "AND conversation = (SELECT n FROM conversation WHERE id = :conversation)"
 _CALLS: Final = """
@@ -51,7 +51,7 @@ def attempts(run: Run, delivery: str) -> tuple[Attempt, ...]:
 
 
 def _attempt(run: Run, row: tuple[Any, ...]) -> Attempt:
-    identity, n, state, started_at, asked_at, ended_at, code, joined = row
+    identity, n, state, started_at, asked_at, ended_at, code, joined, cost = row
     calls = run(_CALLS, (identity,)).fetchall() if asked_at is not None else ()
     return Attempt(
         n=n,
@@ -61,6 +61,7 @@ def _attempt(run: Run, row: tuple[Any, ...]) -> Attempt:
         ended_at=moment_or_none(ended_at),
         code=code,
         into=None if joined is None else delivery_of(joined),
+        usage=usage.decode(cost),
         tools=tuple(
             ToolCall(call_id=call_id, name=name, effect=bool(effect), state=state)
             for call_id, name, effect, state in calls
@@ -90,6 +91,7 @@ def assemble(one: Input, tried: tuple[Attempt, ...]) -> Delivery:
         reply_delivery_id=one.reply_delivery_id,
         absorbed_by=one.absorbed_by,
         retry_of=one.retry_of,
+        attachments=attachments.decode(one.attachments),
         not_before=moment_or_none(one.not_before),
         held=one.held,
         depth=one.depth,

@@ -22,8 +22,10 @@ from clankie.host.storage import Outcome
 from clankie.store.errors import RestoreRefusedError, UnusableStateError
 from clankie.store.sqlite import attempts, connect, conversations, events, heads, inputs, migrate
 from clankie.store.sqlite.backup import sync
+from clankie.store.sqlite.files import Files, sha256
 from clankie.store.sqlite.inputs import Input
 from clankie.store.sqlite.settle import finish
+from clankie.store.sqlite.sql import value
 from clankie.store.sqlite.unit import Transaction
 from clankie.store.sqlite.values import millis
 
@@ -39,6 +41,9 @@ _NODES_DIE: Final = "UPDATE node SET dead = 1 WHERE dead = 0"
 _NOBODY_OWNS: Final = "UPDATE conversation SET owner = NULL, token = token + 1"
 _WAKES_HELD: Final = "UPDATE wake SET held = ? WHERE delivery IS NULL"
 _TOKENS_REVOKED: Final = "UPDATE token SET revoked = 1, sha256 = NULL"
+_HAS_DATA: Final = "SELECT 1 FROM sqlite_master WHERE name = 'attachment_data'"
+_DATA: Final = "SELECT digest, data FROM attachment_data"
+_DATA_GOES: Final = "DROP TABLE attachment_data"
 _TEXT: Final = (
     "The state was restored from a backup. What had not ended in it is shown as uncertain, "
     "wakes are held, and every token was revoked."
@@ -61,6 +66,7 @@ def restore(archive: Path, database: Path, lock: Lock, clock: Clock, ids: Ids) -
         _copy(archive, part)
         _check(archive, part)
         _begin_epoch(part, clock, ids)
+        _unpack(part, Files(database))
         sync(part)
         aside = _set_aside(database, f"{clock.now():%Y%m%dT%H%M%SZ}")
         part.replace(database)
@@ -109,6 +115,22 @@ def _begin_epoch(part: Path, clock: Clock, ids: Ids) -> None:
         tx.run("COMMIT")
         # The file must stand alone before it is renamed.
         tx.run("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    finally:
+        connection.close()
+
+
+def _unpack(part: Path, files: Files) -> None:
+    """Bytes of attachments become files again. Those are named by content: none is replaced."""
+    connection = connect.plain(part)
+    try:
+        if value(connection, _HAS_DATA) is None:
+            return
+        for digest, data in connection.execute(_DATA):
+            if sha256(data) == digest and files.read(digest) is None:
+                files.write(digest, data)
+        connection.execute(_DATA_GOES)
+        connection.execute("VACUUM")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     finally:
         connection.close()
 

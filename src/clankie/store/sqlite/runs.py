@@ -10,7 +10,7 @@ from clankie.core.driver import Fence
 from clankie.core.errors import TransitionRefusedError
 from clankie.core.wake import Again, Hold
 from clankie.host.storage import Reservation
-from clankie.store.sqlite import attempts, events, heads, inputs, receipts
+from clankie.store.sqlite import attempts, events, heads, inputs, receipts, usage
 from clankie.store.sqlite.inputs import Input
 from clankie.store.sqlite.values import millis
 
@@ -91,7 +91,8 @@ def refuse(tx: Transaction, reservation: Reservation, outcome: Outcome) -> None:
         return
     if attempt.state != ServiceState.RESERVED:
         raise TransitionRefusedError(f"The attempt {attempt.id!r}", attempt.state, "refused")
-    attempts.move(tx, attempt, outcome.state, outcome.code)
+    cost = usage.bounded(outcome.usage)
+    attempts.move(tx, attempt, outcome.state, outcome.code, cost)
     one = inputs.read(tx, attempt.delivery)
     after = consequence(outcome.state, joined=False, again=outcome.wake is not None)
     if after is InputState.QUEUED and outcome.wake is not None:
@@ -104,7 +105,7 @@ def refuse(tx: Transaction, reservation: Reservation, outcome: Outcome) -> None:
         delivery_id=one.id,
         code=outcome.code,
         detail=outcome.detail,
-        usage=outcome.usage,
+        usage=cost,
     )
     events.append(tx, head, SYSTEM, turn)
     heads.save(tx, head)

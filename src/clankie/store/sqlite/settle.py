@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from clankie.core.conversation import CAPTAIN, SYSTEM, Message, Role, Turn, TurnPhase
 from clankie.core.delivery import InputState, ServiceState, consequence
 from clankie.core.errors import TransitionRefusedError
-from clankie.store.sqlite import attempts, calls, events, heads, inputs, receipts
+from clankie.store.sqlite import attempts, calls, events, heads, inputs, receipts, usage
 from clankie.store.sqlite.runs import waits
 
 if TYPE_CHECKING:
+    from clankie.core.conversation import Usage
     from clankie.core.receipt import Delivery
     from clankie.host.storage import Outcome, Reservation
     from clankie.store.sqlite.attempts import Try
@@ -53,9 +54,10 @@ def finish(tx: Transaction, head: Head, attempt: Try, outcome: Outcome) -> list[
 
 
 def _end(tx: Transaction, head: Head, attempt: Try, outcome: Outcome, reply: int | None) -> None:
-    attempts.move(tx, attempt, outcome.state, outcome.code)
-    calls.lose(tx, attempt.id)
     member = attempt.joined is not None
+    cost = None if member else usage.bounded(outcome.usage)
+    attempts.move(tx, attempt, outcome.state, outcome.code, cost)
+    calls.lose(tx, attempt.id)
     again = outcome.wake is not None and not member
     after = consequence(outcome.state, joined=member, again=again)
     one = inputs.read(tx, attempt.delivery)
@@ -67,10 +69,10 @@ def _end(tx: Transaction, head: Head, attempt: Try, outcome: Outcome, reply: int
         one.absorbed_by = "steer"
         one.reply_delivery_id = attempts.delivery_of(attempt.joined)
     inputs.move(tx, head, one, after)
-    events.append(tx, head, SYSTEM, _turn(one.id, outcome, member=member))
+    events.append(tx, head, SYSTEM, _turn(one.id, outcome, cost, member=member))
 
 
-def _turn(delivery: str, outcome: Outcome, *, member: bool) -> Turn:
+def _turn(delivery: str, outcome: Outcome, cost: Usage | None, *, member: bool) -> Turn:
     """What the run wrote and cost stands once, in the turn of the delivery that it answers."""
     partial = outcome.text if outcome.state is not ServiceState.COMPLETED and not member else ""
     return Turn(
@@ -79,5 +81,5 @@ def _turn(delivery: str, outcome: Outcome, *, member: bool) -> Turn:
         code=outcome.code,
         detail=outcome.detail,
         partial=partial or None,
-        usage=None if member else outcome.usage,
+        usage=cost,
     )

@@ -1,4 +1,4 @@
-"""The store as the host sees it: four parts over one writer and a few readers."""
+"""The store as the host sees it: its parts over one writer and a few readers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,15 @@ from clankie.store.errors import CorruptDatabaseError
 from clankie.store.sqlite import connect, facts, migrate, node, owner, prune
 from clankie.store.sqlite.backup import backup
 from clankie.store.sqlite.batch import DAMAGED, UNAVAILABLE, Batches
-from clankie.store.sqlite.parts import Conversations, Deliveries, Owner, Wakes
+from clankie.store.sqlite.files import Files
+from clankie.store.sqlite.parts import (
+    Attachments,
+    Conversations,
+    Deliveries,
+    Goals,
+    Owner,
+    Wakes,
+)
 from clankie.store.sqlite.readers import InlineReaders, ThreadReaders
 from clankie.store.sqlite.unit import Kind
 from clankie.store.sqlite.values import millis
@@ -22,9 +30,11 @@ if TYPE_CHECKING:
 
     from clankie.host.ports import Clock, CrashPoint, Ids
     from clankie.host.storage import (
+        AttachmentStore,
         Committed,
         ConversationStore,
         DeliveryStore,
+        GoalStore,
         OwnerStore,
         Recovered,
         WakeStore,
@@ -50,6 +60,8 @@ class SqliteStore:
     conversations: ConversationStore
     deliveries: DeliveryStore
     wakes: WakeStore
+    goals: GoalStore
+    attachments: AttachmentStore
     owner: OwnerStore
 
     def __init__(  # noqa: PLR0913 - wiring names each port once
@@ -68,6 +80,9 @@ class SqliteStore:
         self._committed = committed
         self._inline, self._durable = inline, durable
         self._node: str | None = None
+        self._files: Final = Files(path)
+        self._attached: Attachments
+        self._conversations: Conversations
         self._connection: Database
         self._writer: Writer
         self._readers: Readers
@@ -83,9 +98,11 @@ class SqliteStore:
         make = InlineWriter if self._inline else ThreadWriter
         writer = make(batches, self._committed, bound)
         self._connection, self._writer, self._readers = connection, writer, readers
-        self.conversations = Conversations(writer, readers)
+        self.attachments = self._attached = Attachments(writer, readers, self._files)
+        self.conversations = self._conversations = Conversations(writer, readers, self._attached)
         self.deliveries = Deliveries(writer, readers)
         self.wakes = Wakes(writer, readers)
+        self.goals = Goals(writer, readers)
         self.owner = Owner(writer, readers)
         return self
 
@@ -126,6 +143,8 @@ class SqliteStore:
     async def boot(self) -> Recovered:
         """See the port."""
         self._node, recovered = await self._writer.write(BOOT, node.boot)
+        await self._attached.boot()
+        await self._conversations.purge_on()
         return recovered
 
     async def prune(self, before: datetime) -> int:
@@ -138,12 +157,13 @@ class SqliteStore:
         total = 0
         while (done := await self._writer.write(PRUNE, one_slice)) > 0:
             total += done
+        await self._attached.clear()
         return total
 
     async def backup(self, target: str) -> None:
         """See the port. Raises InvalidFieldError when the file exists."""
         place = self.path.parent / target
-        await self._readers.read_alone(lambda db: backup(db, place, self._ids))
+        await self._readers.read_alone(lambda db: backup(db, place, self._ids, self._files.read))
 
     def backlog(self) -> int:
         """See the port."""

@@ -23,14 +23,16 @@ class Kind:
     """A kind of unit, with the crash points it passes.
 
     `bounded`: refused when too much waits. What ends a run is never refused for that reason.
+    `alone`: its work is no transaction, and runs between those of the others.
     """
 
-    __slots__ = ("after", "before", "bounded")
+    __slots__ = ("after", "alone", "before", "bounded")
 
-    def __init__(self, name: str, *, bounded: bool = False) -> None:
+    def __init__(self, name: str, *, bounded: bool = False, alone: bool = False) -> None:
         self.before: Final = f"{name}.before-commit"
         self.after: Final = f"{name}.after-commit"
         self.bounded: Final = bounded
+        self.alone: Final = alone
 
 
 class Transaction:
