@@ -44,7 +44,7 @@ class Protocol(HttpToolsProtocol):
     _in_head = True
 
     def data_received(self, data: bytes) -> None:
-        """Count what comes before a head is complete: both ends of a request set it back to 0."""
+        """Count what comes before a head is complete; its completion sets the count back."""
         if self._in_head:
             self._pending += len(data)
         super().data_received(data)
@@ -61,7 +61,7 @@ class Protocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """What follows is another head."""
-        self._in_head, self._pending = True, 0
+        self._in_head = True
         super().on_message_complete()
 
 
