@@ -41,6 +41,15 @@ async def test_what_is_no_file_of_the_console_is_not_served(api: Api, name: str)
     assert (answer.status, answer.code) == (404, "not_found")
 
 
+async def test_files_are_packed_for_whoever_can_unpack_them(api: Api) -> None:
+    packed = await api.get("/console/main.js", token=None)
+    plain = await api.get("/console/main.js", token=None, headers={"accept-encoding": "identity"})
+    assert packed.headers["content-encoding"] == "gzip"
+    assert "content-encoding" not in plain.headers
+    assert packed.raw == plain.raw == (CONSOLE / "main.js").read_bytes()
+    assert packed.headers["etag"] != plain.headers["etag"]
+
+
 @pytest.mark.parametrize("path", ["/", "/login", "/console/main.js"])
 async def test_nothing_but_reading_is_possible(api: Api, path: str) -> None:
     answer = await api.post(path)

@@ -5,6 +5,7 @@ They are read once, at the start: a name that comes from outside is looked up, n
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -22,9 +23,10 @@ TYPES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """One file as it is sent. `tag` changes with its content."""
+    """One file as it is sent. `tag` changes with its content; `packed` is the body in gzip."""
 
     body: bytes
+    packed: bytes
     media_type: str
     tag: bytes
 
@@ -44,4 +46,5 @@ class Files:
 def _read(path: Path) -> File:
     body = path.read_bytes()
     digest = hashlib.sha256(body).hexdigest()[:32]
-    return File(body, TYPES[path.suffix], b'"%b"' % digest.encode())
+    packed = gzip.compress(body, mtime=0)
+    return File(body, packed, TYPES[path.suffix], b'"%b"' % digest.encode())

@@ -16,6 +16,8 @@ from clankie.api.problems import problem
 from clankie.api.replies import Reply
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from starlette.types import Receive, Scope, Send
 
     from clankie.api.assets import File
@@ -45,11 +47,20 @@ class _Serve:
         if file is None:
             missing = "There is no such file of the console. Load the page again."
             await problem(404, "not_found", missing).send(send)
-        elif scope[HEAD].get(b"if-none-match") == file.tag:
-            await Reply(304, b"", file.media_type, (*_HEADERS, (b"etag", file.tag))).send(send)
         else:
-            headers = (*_HEADERS, (b"etag", file.tag))
-            await Reply(200, file.body, file.media_type, headers).send(send)
+            await _reply(file, scope[HEAD]).send(send)
+
+
+def _reply(file: File, head: Mapping[bytes, bytes]) -> Reply:
+    """The file, packed for whoever can unpack it; nothing for whoever has it."""
+    packed = b"gzip" in head.get(b"accept-encoding", b"")
+    tag = file.tag[:-1] + b'-gz"' if packed else file.tag
+    headers = (*_HEADERS, (b"etag", tag), (b"vary", b"accept-encoding"))
+    if head.get(b"if-none-match") == tag:
+        return Reply(304, b"", file.media_type, headers)
+    if not packed:
+        return Reply(200, file.body, file.media_type, headers)
+    return Reply(200, file.packed, file.media_type, (*headers, (b"content-encoding", b"gzip")))
 
 
 def routes() -> list[Route]:

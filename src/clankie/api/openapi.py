@@ -53,6 +53,7 @@ ANSWERS: Final[Mapping[tuple[str, str], Mapping[int, str]]] = {
     ("POST", "/v1/wakes/release"): {200: "Released"},
     ("POST", "/v1/wakes/{wake}/release"): {200: "Released"},
     ("GET", "/v1/settings"): {200: "Settings"},
+    ("GET", "/v1/settings/schema"): {200: "Any"},
     ("PATCH", "/v1/settings"): {200: "Settings"},
     ("GET", "/v1/tokens"): {200: "Tokens"},
     ("POST", "/v1/tokens"): {201: "NewToken"},

@@ -60,6 +60,7 @@ RIGHTS: Final[Mapping[tuple[str, str], frozenset[Principal]]] = {
     ("POST", "/v1/wakes/release"): _OPERATOR,
     ("POST", "/v1/wakes/{wake}/release"): _OPERATOR,
     ("GET", "/v1/settings"): _OPERATOR,
+    ("GET", "/v1/settings/schema"): _OPERATOR,
     ("PATCH", "/v1/settings"): _OPERATOR,
     ("GET", "/v1/tokens"): _OPERATOR,
     ("POST", "/v1/tokens"): _OPERATOR,

@@ -10,7 +10,7 @@ from clankie.api.bodies import Body, Revision
 from clankie.api.call import Asked
 from clankie.api.replies import Json
 from clankie.api.routing import router
-from clankie.api.schemas import PATCH
+from clankie.api.schemas import COMPONENTS, PATCH
 from clankie.core.settings import to_wire
 from clankie.host import settings
 from clankie.host.house import House
@@ -34,6 +34,13 @@ class SettingsBody(Body):
 async def read_settings(call: Asked) -> Json:
     """The stored tree with its revision, and what is in effect where this run overrides it."""
     return Json(_wire(call.house))
+
+
+@routes.get("/v1/settings/schema")
+async def read_settings_schema(call: Asked) -> Json:
+    """The tree as a JSON Schema: every setting with its bounds, its default and a sentence."""
+    del call  # asking for it is what the table of rights looks at
+    return Json(COMPONENTS["SettingsTree"])
 
 
 @routes.patch("/v1/settings")

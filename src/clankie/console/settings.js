@@ -27,9 +27,8 @@ class Form {
 
   async read() {
     try {
-      const [{ revision, settings, in_effect: effect }, document] = await Promise.all([get("/v1/settings"), get("/openapi.json")]);
-      const { schemas } = document.components;
-      this.schema = schemas.SettingsTree;
+      const [{ revision, settings, in_effect: effect }, schema] = await Promise.all([get("/v1/settings"), get("/v1/settings/schema")]);
+      this.schema = schema;
       this.effect = effect ? flat(effect) : new Map();
       this.revision = revision;
       this.base = flat(settings);

@@ -55,7 +55,7 @@ export async function follow(path, { signal, last = () => null, opened, heard, l
     }
     if (signal.aborted) return;
     link?.("down");
-    const pause = Math.min(8000, 250 * 2 ** failures) * (0.8 + Math.random() * 0.4);
+    const pause = Math.min(4000, 250 * 2 ** failures) * (0.8 + Math.random() * 0.4);
     failures += 1;
     await rest(Math.max(pause, Math.min(waitFor, 8000)), signal);
   }
