@@ -5,6 +5,7 @@ check. The record of effects lies outside of the database and was written before
 """
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -24,14 +25,22 @@ from clankie.core.delivery import (
 )
 
 Row = dict[str, Any]
+MARK = re.compile(r"\[([^]]+)\]")
 
 
 @dataclass
 class Account:
-    """What became of everything. `violations` are sentences; there should be none."""
+    """What became of everything. `violations` are sentences; there should be none.
+
+    `started` counts, for each mark (what stands in brackets in a text), the turns that may have
+    asked a model about it.
+    """
 
     inputs: int = 0
+    wakes: int = 0
     states: Counter[str] = field(default_factory=Counter)
+    failures: Counter[str] = field(default_factory=Counter)
+    started: Counter[str] = field(default_factory=Counter)
     uncertain_after_effect: int = 0
     uncertain_before_effect: int = 0
     twice: int = 0
@@ -57,7 +66,11 @@ def check(database: Path, effects: Path, promised: set[str]) -> Account:
     """Everything that is wrong, and the numbers. `promised`: what was answered 200 or 202."""
     found = read(database, effects)
     account = Account(inputs=len(found.inputs))
+    account.wakes = sum(one["origin"] == "wake" for one in found.inputs)
     account.states.update(one["state"] for one in found.inputs)
+    failed = [one for one in found.attempts if one["state"] in {"failed", "stalled"}]
+    account.failures.update(f"{one['state']} {one['code']}" for one in failed)
+    account.started.update(marks(found))
     lost = promised - {one["id"] for one in found.inputs}
     account.lost = len(lost)
     account.violations += [f"{one}: promised, and not there" for one in sorted(lost)]
@@ -71,6 +84,14 @@ def check(database: Path, effects: Path, promised: set[str]) -> Account:
             account.uncertain_after_effect += one["id"] in touched
             account.uncertain_before_effect += one["id"] not in touched
     return account
+
+
+def marks(found: Found) -> Iterator[str]:
+    """The mark of each attempt that was started."""
+    texts = {one["id"]: MARK.findall(one["text"]) for one in found.inputs if one["text"]}
+    for attempt in found.attempts:
+        if attempt["asked_at"] is not None:
+            yield from texts.get(attempt["delivery"], [])
 
 
 def read(database: Path, effects: Path) -> Found:

@@ -100,6 +100,11 @@ class Service:
             self._status = self.process.wait()
         return self._status
 
+    @property
+    def name(self) -> str:
+        """Which of the services of its place it is."""
+        return self.errors.stem
+
     def terminate(self) -> None:
         """SIGTERM."""
         self.process.signal(signal.SIGTERM)
@@ -117,14 +122,14 @@ class Place:
     It also remembers what the services promised, for the check at the end.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, model: ModelServer | None = None) -> None:
         # Short: the path of a unix socket may have about a hundred characters.
         self.root = Path(tempfile.mkdtemp(prefix="ck-"))
         self.home = self.root / "home"
         self.effects = self.root / "effects"
         self.promised: set[str] = set()
         self.services: list[Service] = []
-        self.model = ModelServer()
+        self.model = model or ModelServer()
 
     def __enter__(self) -> Self:
         self.model.__enter__()
@@ -167,6 +172,10 @@ class Place:
         """Start the program itself, from cold, and do not wait for it."""
         return self._begun(Cold, ["cli", *arguments], environ)
 
+    def done(self, *arguments: str) -> int:
+        """The exit status of a command of the program."""
+        return self.run(*arguments).ended()
+
     def refused(self, **environ: str) -> str:
         """What a service says that does not start: one sentence for people, and status 1."""
         service = self.begin(**environ)
@@ -195,14 +204,22 @@ class Place:
         self.promised.add(delivery)
         return answer
 
-    def finish(self, service: Service) -> checker.Account:
+    def account(self, service: Service) -> checker.Account:
         """Stop it in good order, then hold all that was promised against what is there."""
         service.terminate()
         assert service.ended() == 0, service.said()
         account = checker.check(self.database, self.effects, self.promised)
-        asked, refused = self.model.asked, self.model.refused
-        # What is refused has failed in a known way, and a wake is then tried again.
-        twice = [mark for mark, times in asked.items() if times > 1 and mark not in refused]
-        account.violations += [f"{mark}: the model was asked more than once" for mark in twice]
+        for mark, times in self.model.asked.items():
+            if times > account.started[mark]:
+                said = f"{mark}: asked {times} times, started {account.started[mark]} times"
+                account.violations.append(said)
+        for one in self.services:
+            defects = [line for line in one.said().splitlines() if '"level": "error"' in line]
+            account.violations += [f"process {one.name}: {line}" for line in defects]
+        return account
+
+    def finish(self, service: Service) -> checker.Account:
+        """The account of a service that did nothing wrong."""
+        account = self.account(service)
         assert not account.violations, "\n".join(account.violations)
         return account
