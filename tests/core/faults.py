@@ -6,7 +6,7 @@ that stays alive is a promise without a test. `old` stands in its module exactly
 
 from dataclasses import dataclass
 
-from core import faults_fence, faults_rest
+from core import faults_fence, faults_rest, faults_spending
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,9 @@ FAULTS = [
         "conversation": faults_rest.CONVERSATION,
         "receipt": faults_rest.RECEIPT,
         "errors": faults_rest.ERRORS,
+        "goal": faults_spending.GOAL,
+        "budget": faults_spending.BUDGET,
+        "mcp": faults_spending.MCP,
     }.items()
     for name, old, new in faults
 ]

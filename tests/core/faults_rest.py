@@ -165,6 +165,45 @@ SETTINGS = [
     ),
     ("a large bound is rounded", "{bounds['high']:.15g}", "{bounds['high']:g}"),
     ("the projection is larger", "_number(24_000, 1_000", "_number(25_000, 1_000"),
+    ("the shell is on", "shell: bool = _flag(default=False", "shell: bool = _flag(default=True"),
+    (
+        "a switch takes anything",
+        '            raise InvalidFieldError(path, "true or false")',
+        "            pass",
+    ),
+    ("a zone may be anything", 're.fullmatch(bounds["form"], value) is None', "not value"),
+    (
+        "a zone may end in anything",
+        're.fullmatch(bounds["form"], value)',
+        're.match(bounds["form"], value)',
+    ),
+    ("a zone may have dots", 'r"[A-Za-z][A-Za-z0-9_+-]*(?:', 'r"[A-Za-z.][A-Za-z0-9_+.-]*(?:'),
+    (
+        "a refused zone is told its length",
+        "raise InvalidFieldError(path, bounds[",
+        "pass\n    if bounds.get(0): raise InvalidFieldError(path, bounds[",
+    ),
+    (
+        "null keeps the servers",
+        "{} if value is None else merged",
+        "current.servers if value is None else merged",
+    ),
+    ("servers are replaced as a whole", "merged(current.servers, value)", "merged({}, value)"),
+    (
+        "servers that are nothing are taken",
+        "merged(current.servers, value)",
+        "merged(current.servers, value or {})",
+    ),
+    (
+        "servers are shown as they are kept",
+        "{name: one.to_wire() for name, one in",
+        "{name: one for name, one in",
+    ),
+    (
+        "the day has ten million tokens",
+        "_number(\n        2_000_000, 0",
+        "_number(\n        10_000_000, 0",
+    ),
 ]
 
 IDS = [

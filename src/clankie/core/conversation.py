@@ -333,6 +333,14 @@ class Conversation:
         return self.kind is Kind.ROOM
 
 
+def may_read(reader: Conversation, other: Conversation) -> bool:
+    """Whether turns in `reader` may look at `other`.
+
+    What the owner alone reads may look everywhere. A room is read by others, so it sees itself.
+    """
+    return reader.id == other.id or reader.kind is not Kind.ROOM
+
+
 def conversation_to_wire(conversation: Conversation) -> dict[str, Any]:
     """As `/v1/conversations` lists it. The service lane drives what no seat is attached to."""
     wire: dict[str, Any] = {

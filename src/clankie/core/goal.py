@@ -124,7 +124,7 @@ def stepped(goal: Goal) -> Goal:
     """
     if goal.state is not GoalState.ACTIVE:
         raise TransitionRefusedError(f"The goal {goal.id!r}", goal.state, "stepped")
-    return replace(goal, step=goal.step + 1)
+    return replace(goal, step=goal.step + 1, counted=False)
 
 
 def finished(goal: Goal, *, reached: bool) -> Goal:
@@ -141,7 +141,7 @@ def after_step(goal: Goal, ended: InputState, tokens: int, code: str | None) -> 
     One that a step declared done stays done, however the step itself ended. A step that has not
     ended changes nothing. Usage is what a model server says: less than nothing counts as nothing.
     """
-    spent = replace(goal, spent=goal.spent + max(0, tokens))
+    spent = replace(goal, spent=goal.spent + max(0, tokens), counted=True)
     match ended:
         case InputState.QUEUED | InputState.RUNNING:
             return goal

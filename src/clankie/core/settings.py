@@ -6,21 +6,36 @@ unknown name, a wrong type or a value out of bounds is refused and changes nothi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Final, cast
 
 from clankie.core.errors import InvalidFieldError
+from clankie.core.mcp import McpServer, merged
 
 DAY: Final = 86_400.0
+
+# Whether there is such a zone is for those to say who may read the time zone database.
+_ZONE: Final = r"[A-Za-z][A-Za-z0-9_+-]*(?:/[A-Za-z][A-Za-z0-9_+-]*){0,2}"
 
 
 def _number(default: float, low: float, high: float, doc: str) -> Any:  # noqa: ANN401 - dataclass field
     return field(default=default, metadata={"low": low, "high": high, "doc": doc})
 
 
+def _flag(*, default: bool, doc: str) -> Any:  # noqa: ANN401 - dataclass field
+    return field(default=default, metadata={"doc": doc})
+
+
 def _text(default: str, limit: int, doc: str) -> Any:  # noqa: ANN401 - dataclass field
     return field(default=default, metadata={"limit": limit, "doc": doc})
+
+
+def _form(default: str, limit: int, doc: str, *, form: str, rule: str) -> Any:  # noqa: ANN401 - dataclass field
+    """A text that a regular expression matches whole; `rule` says so to people."""
+    bounds = {"limit": limit, "doc": doc, "form": form, "rule": rule}
+    return field(default=default, metadata=bounds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +60,12 @@ class Models:
         200_000, 1_000, 2_000_000, "longest answer, in characters, of one turn"
     )
     tool_rounds: int = _number(50, 1, 1_000, "model requests of one turn")
+    daily_tokens: int = _number(
+        2_000_000, 0, 10_000_000_000, "tokens a day (UTC): beyond it only the owner's messages run"
+    )
+    confirmed_local: str = _text(
+        "", 500, "address of a model server found on this machine that the owner agreed to use"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +141,47 @@ class Lifecycle:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Tools:
+    """What a model may do besides talking."""
+
+    files: bool = _flag(default=True, doc="read, list and search files of a workspace; write them")
+    shell: bool = _flag(default=False, doc="run commands in the workspace of an owner conversation")
+    shell_timeout: float = _number(60.0, 1.0, 3_600.0, "seconds a command may run")
+    shell_output: int = _number(
+        65_536, 1_024, 1_048_576, "bytes of a command's output that are kept"
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttachmentLimits:
+    """Pictures and text files that come with a message."""
+
+    bytes: int = _number(8_388_608, 1_024, 67_108_864, "bytes of one attachment")
+    count: int = _number(8, 0, 32, "attachments of one message")
+    megapixels: float = _number(24.0, 0.1, 200.0, "pixels of a picture, in millions")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalTime:
+    """Where the owner lives."""
+
+    zone: str = _form(
+        "UTC",
+        64,
+        "time zone of wakes and dates, such as Europe/Berlin",
+        form=_ZONE,
+        rule="the name of a time zone, such as UTC or Europe/Berlin",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mcp:
+    """Servers of further tools, by name."""
+
+    servers: Mapping[str, McpServer] = field(default_factory=dict[str, McpServer])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """The whole tree."""
 
@@ -132,14 +194,31 @@ class Settings:
     streams: StreamLimits = StreamLimits()
     retention: Retention = Retention()
     lifecycle: Lifecycle = Lifecycle()
+    tools: Tools = Tools()
+    attachments: AttachmentLimits = AttachmentLimits()
+    time: LocalTime = LocalTime()
+    mcp: Mcp = Mcp()
 
 
 DEFAULTS: Final = Settings()
 
 
+def with_model(settings: Settings, model: str) -> Settings:
+    """The settings of a conversation that has a model of its own.
+
+    An address belongs to the provider it was set for, and goes with no other.
+    """
+    same = model.partition(":")[0] == settings.models.model.partition(":")[0]
+    address = settings.models.base_url if same else ""
+    return replace(settings, models=replace(settings.models, model=model, base_url=address))
+
+
 def to_wire(settings: Settings) -> dict[str, Any]:
     """The tree as JSON objects."""
-    return asdict(settings)
+    wire = {one.name: asdict(getattr(settings, one.name)) for one in fields(settings)}
+    # JSON has lists, no tuples.
+    wire["mcp"] = {"servers": {name: one.to_wire() for name, one in settings.mcp.servers.items()}}
+    return wire
 
 
 def merge(settings: Settings, patch: Mapping[str, object]) -> Settings:
@@ -170,6 +249,9 @@ def _merge_group(group: str, current: Any, values: Mapping[str, object]) -> Any:
         path = f"{group}.{name}"
         if name not in known:
             raise InvalidFieldError(path, f"one of {', '.join(sorted(known))}")
+        if isinstance(current, Mcp):
+            changed[name] = {} if value is None else merged(current.servers, value)
+            continue
         default = known[name].default
         changed[name] = (
             default if value is None else _checked(path, default, value, known[name].metadata)
@@ -178,10 +260,12 @@ def _merge_group(group: str, current: Any, values: Mapping[str, object]) -> Any:
 
 
 def _checked(path: str, default: object, value: object, bounds: Mapping[str, Any]) -> object:
-    if isinstance(default, str):
-        if not isinstance(value, str) or len(value) > bounds["limit"]:
-            raise InvalidFieldError(path, f"text of at most {bounds['limit']} characters")
+    if isinstance(default, bool):
+        if not isinstance(value, bool):
+            raise InvalidFieldError(path, "true or false")
         return value
+    if isinstance(default, str):
+        return _checked_text(path, value, bounds)
     whole = isinstance(default, int)
     kind = "a whole number" if whole else "a number"
     # Fifteen digits: the usual six would say 1e+07 to somebody who has to type it.
@@ -191,3 +275,11 @@ def _checked(path: str, default: object, value: object, bounds: Mapping[str, Any
     if not bounds["low"] <= value <= bounds["high"]:
         raise InvalidFieldError(path, rule)
     return value if whole else float(value)
+
+
+def _checked_text(path: str, value: object, bounds: Mapping[str, Any]) -> str:
+    if not isinstance(value, str) or len(value) > bounds["limit"]:
+        raise InvalidFieldError(path, f"text of at most {bounds['limit']} characters")
+    if "form" in bounds and re.fullmatch(bounds["form"], value) is None:
+        raise InvalidFieldError(path, bounds["rule"])
+    return value

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 CREDENTIAL_REJECTED: Final = "model_credential_rejected"
 STALLED: Final = "conversation_turn_stalled"
 STOPPED: Final = "service_stopped"
+EXHAUSTED: Final = "budget_exhausted"
 
 
 class WakeLimitError(RefusedError):
@@ -81,6 +82,8 @@ def after_failure(failure: Failure, limits: WakeLimits) -> Again | Hold:
         return Hold("failed_after_effect")
     if failure.code == CREDENTIAL_REJECTED:
         return Hold("credential_rejected")
+    if failure.code == EXHAUSTED:
+        return Hold(EXHAUSTED)
     if failure.attempts >= limits.attempts:
         return Hold("attempts_exhausted")
     wait = limits.first_backoff * 2 ** (failure.attempts - 1)

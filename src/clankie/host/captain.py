@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from clankie.core.errors import ClankieError, FaultError, UncertainError
-from clankie.host import dispatch, journal, wakes
+from clankie.host import dispatch, goals, journal, search, wakes
 from clankie.host.dispatch import Running, Step
 from clankie.host.outcome import Cut
 from clankie.host.turn import Turn
@@ -67,9 +67,13 @@ class Captain:
         self._house = house
         _ = self.spawn(self._kept("wakes", lambda: wakes.tend(house, self)))
         _ = self.spawn(self._kept("retention", lambda: wakes.tend_retention(house, self)))
+        _ = self.spawn(self._kept("search", lambda: search.tend(house, self)))
         for conversation in await house.store.conversations.list():
             if conversation.waiting:
                 self.nudge(conversation.id)
+        for goal in await house.store.goals.active():
+            house.goals.add(goal.conversation)
+            self.nudge(goal.conversation)
 
     async def stop(self) -> None:
         """Start nothing new, let turns end until the deadline, then cut them and write outcomes.
@@ -171,6 +175,8 @@ class Captain:
                 self._drains[conversation] = False
                 reservation = await self._reserved(conversation, frozenset(elsewhere))
                 if reservation is None:
+                    if conversation in house.goals:
+                        await goals.go_on(house, conversation)
                     if not self._drains[conversation]:
                         return
                     elsewhere.clear()

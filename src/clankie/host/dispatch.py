@@ -22,9 +22,10 @@ from clankie.core.errors import (
     RefusedError,
     StorageUnavailableError,
 )
-from clankie.core.wake import STALLED
+from clankie.core.settings import with_model
+from clankie.core.wake import EXHAUSTED, STALLED
 from clankie.core.watchdog import Phase, deadline, stalled
-from clankie.host import journal
+from clankie.host import journal, spending
 from clankie.host.outcome import Cut, ended, given_back, persisted, refused
 from clankie.host.persist import stored
 from clankie.host.ports import LaneResult, TurnRequest
@@ -32,6 +33,7 @@ from clankie.host.storage import FencedError, Outcome
 from clankie.host.waiting import Value, event_within, finished_within, to_the_end
 
 if TYPE_CHECKING:
+    from clankie.core.settings import Settings
     from clankie.host.house import House
     from clankie.host.turn import Turn
 
@@ -164,6 +166,11 @@ async def _checked(house: House, running: Running) -> Refuse | None:
 async def _on_service(house: House, running: Running) -> None:
     turn = running.turn
     turn.enter(Phase.PREPARATION)
+    if not await spending.may_run(house, turn.delivery.conversation, turn.delivery.origin):
+        await refused(house, turn, EXHAUSTED, "The daily budget of tokens is spent.")
+        return
+    model = turn.reservation.model
+    settings = house.settings if model is None else with_model(house.settings, model)
     try:
         await _started(house, turn)
     except StorageUnavailableError as error:
@@ -173,8 +180,9 @@ async def _on_service(house: House, running: Running) -> None:
     turn.enter(Phase.EXECUTION)
     here = {"conversation": turn.delivery.conversation, "delivery": turn.delivery.id}
     journal.note("turn started", **here)
-    outcome = await _executed(house, running)
+    outcome = await _executed(house, running, settings)
     turn.close()
+    spending.count(house, outcome.usage)
     if outcome.state is not ServiceState.COMPLETED:
         house.lane.evict(turn.delivery.conversation)
     await persisted(house, turn.reservation, outcome)
@@ -198,14 +206,14 @@ async def _never_started(house: House, cut: Cut, turn: Turn) -> None:
         await stored(house.clock, turn.delivery.id, lambda: waiting(turn.delivery.id))
 
 
-async def _executed(house: House, running: Running) -> Outcome:
+async def _executed(house: House, running: Running, settings: Settings) -> Outcome:
     """Run the lane under the watchdog; every way it can end becomes an outcome."""
     turn = running.turn
     request = TurnRequest(
         conversation=turn.delivery.conversation,
         delivery=turn.delivery,
         attempt=turn.reservation.attempt,
-        settings=house.settings,
+        settings=settings,
     )
     lane = running.lane = house.captain.spawn(house.lane.run(request, turn))
     if running.cut is not None:

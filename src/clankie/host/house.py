@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from clankie.host.captain import Captain
     from clankie.host.feed import Feed
     from clankie.host.ports import Clock, Credentials, Ids, Lane, Rooms, Seats
+    from clankie.host.spending import Spent
     from clankie.host.storage import Store
     from clankie.host.tokens import Tokens
 
@@ -38,6 +39,8 @@ class House:
     captain: Captain
     tokens: Tokens
     started_at: datetime
+    spent: Spent
+    goals: set[str] = field(default_factory=set[str])
     override: Mapping[str, object] = field(default_factory=dict[str, object])
     saved: Settings = DEFAULTS
     settings: Settings = DEFAULTS

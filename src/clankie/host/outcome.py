@@ -12,8 +12,8 @@ from clankie.core.wake import STALLED, STOPPED, Failure, after_failure
 from clankie.host import journal
 from clankie.host.persist import stored
 from clankie.host.ports import LaneError, LaneResult
+from clankie.host.reach import TurnOverError
 from clankie.host.storage import Outcome
-from clankie.host.turn import TurnOverError
 from clankie.host.waiting import Value
 
 if TYPE_CHECKING:

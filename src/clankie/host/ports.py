@@ -17,7 +17,7 @@ from clankie.core.projection import Projection
 from clankie.core.receipt import Delivery
 from clankie.core.settings import Settings
 from clankie.core.wake import Wake
-from clankie.host.storage import Call
+from clankie.host.storage import Call, EventPage
 
 # ── time, ids, crash points ──────────────────────────────────────────────────────────────────────
 
@@ -120,6 +120,28 @@ class TurnHost(Protocol):
 
     async def self_state(self) -> dict[str, object]:
         """What `get_self_state` shows: conversation, settings in short, waiting wakes, time."""
+        ...
+
+    async def attachment(self, digest: str) -> bytes:
+        """The bytes of something attached to this input. Raises AttachmentNotFoundError."""
+        ...
+
+    async def workspace(self) -> str | None:
+        """The directory this conversation may work in; None where it has none."""
+        ...
+
+    async def read_conversation(
+        self, conversation: str | None, *, before: int | None, limit: int
+    ) -> EventPage:
+        """Events of this conversation (None) or of another one this conversation may read.
+
+        Raises:
+            ConversationNotFoundError: there is none, or it is not for this conversation to see.
+        """
+        ...
+
+    async def finish_goal(self, *, reached: bool) -> None:
+        """End the goal of this conversation. Raises GoalNotFoundError."""
         ...
 
     async def schedule_wake(self, *, due_at: datetime, text: str, call_id: str) -> Wake:

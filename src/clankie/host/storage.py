@@ -200,11 +200,12 @@ class Admitted:
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """An input kept for the service lane: attempt `n`, under the fence."""
+    """An input kept for the service lane, under the fence. `model` is the conversation's own."""
 
     delivery: Delivery
     attempt: str
     fence: Fence
+    model: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

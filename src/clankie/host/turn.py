@@ -7,52 +7,36 @@ Rule 2: once the turn is over (settled, stalled, cancelled) nothing it does reac
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from clankie.core.errors import ClankieError, FaultError, UncertainError
-from clankie.core.wake import Wake
-from clankie.core.watchdog import Marks, Phase
-from clankie.host import journal, selfstate
+from clankie.host import journal
 from clankie.host.persist import stored
 from clankie.host.ports import LaneError, ToolReport
+from clankie.host.reach import Reach
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
-    from datetime import datetime
 
     from clankie.core.projection import Projection
     from clankie.core.receipt import Delivery
+    from clankie.core.watchdog import Phase
     from clankie.host.house import House
     from clankie.host.storage import Call, Reservation
 
 
-_WAKE_DIGITS: Final = 26
-
-
-class TurnOverError(Exception):
-    """The turn has ended; what still runs of it must stop and cannot do anything any more."""
-
-
-class Turn:
+class Turn(Reach):
     """One turn on the service lane, as its lane sees the host."""
 
     def __init__(self, house: House, reservation: Reservation) -> None:
-        self._house = house
+        super().__init__(house, reservation.delivery)
         self.reservation = reservation
-        self.marks = Marks(house.clock.monotonic(), Phase.CHECKS)
-        self.over = False
         self.cancel_requested = False
         self.tool_started = False
         self.effect_started = False
         self.members: list[str] = []
         self._parts: list[str] = []
-
-    @property
-    def delivery(self) -> Delivery:
-        """The input it answers."""
-        return self.reservation.delivery
 
     @property
     def partial(self) -> str:
@@ -66,10 +50,6 @@ class Turn:
     def close(self) -> None:
         """Nothing that still runs of it reaches log or screen from now on."""
         self.over = True
-
-    def progress(self) -> None:
-        """A sign of life."""
-        self.marks = self.marks.progress(self._house.clock.monotonic())
 
     def draft(self, text: str) -> None:
         """Show more of the answer; a sign of life too."""
@@ -125,30 +105,6 @@ class Turn:
         self._tool_over(call)
         await self._record(call, ok=True, detail=report.detail)
 
-    async def self_state(self) -> dict[str, object]:
-        """What `get_self_state` shows."""
-        self._alive()
-        return await selfstate.describe(self._house, self.delivery.conversation)
-
-    async def schedule_wake(self, *, due_at: datetime, text: str, call_id: str) -> Wake:
-        """Set a wake for this conversation; the same call sets it once."""
-        self._alive()
-        wake = Wake(
-            id=_wake_id(call_id),
-            conversation=self.delivery.conversation,
-            due_at=due_at,
-            text=text,
-            depth=self.delivery.depth + 1,
-            created_at=self._house.clock.now(),
-        )
-        await self._house.store.wakes.add(wake, self._house.settings.wakes)
-        self._house.captain.wakes_changed()
-        return wake
-
-    def _alive(self) -> None:
-        if self.over:
-            raise TurnOverError
-
     async def _begin_tool(self, call: Call) -> None:
         before = self.tool_started, self.effect_started
         # Said beforehand: cut off while it is written, the call may stand on disk as started.
@@ -176,8 +132,3 @@ class Turn:
             self.delivery.id,
             lambda: deliveries.tool_ended(self.reservation, call, ok=ok, detail=detail),
         )
-
-
-def _wake_id(call_id: str) -> str:
-    """The same for the same call; short and plain, as it becomes a delivery's id."""
-    return f"wake-{hashlib.sha256(call_id.encode()).hexdigest()[:_WAKE_DIGITS]}"

@@ -7,11 +7,12 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from clankie.host import journal, tokens
+from clankie.host import journal, spending, tokens
 from clankie.host.captain import Captain
 from clankie.host.clock import NoCrash, SystemClock, SystemIds
 from clankie.host.feed import Feed
 from clankie.host.house import House
+from clankie.host.spending import Spent
 from clankie.host.tokens import Tokens
 from clankie.lanes.service import ServiceLane
 from clankie.store.credentials import FileCredentials
@@ -96,11 +97,13 @@ async def open_house(config: Config, ports: Ports | None = None) -> AsyncIterato
             captain=Captain(),
             tokens=Tokens.for_operator(secret, clock.now()),
             started_at=clock.now(),
+            spent=Spent(clock.now().date()),
             override=config.override,
         )
         house.use_settings(saved, revision)
         feed.resize(house.settings.streams.ring)
         await tokens.load(house)
+        await spending.load(house)
         journal.note(
             "recovered", uncertain=list(recovered.uncertain), released=list(recovered.released)
         )

@@ -49,7 +49,7 @@ def reserve(
     head, fence = heads.claim(tx, conversation)
     attempt = attempts.add(tx, head, one.id, fence)
     tx.touched.append(conversation)
-    return Reservation(receipts.of(tx.run, one), attempt.id, fence)
+    return Reservation(receipts.of(tx.run, one), attempt.id, fence, head.model)
 
 
 def _again(tx: Transaction, open_run: Try) -> Reservation | None:
