@@ -13,9 +13,9 @@ from clankie.core.conversation import CAPTAIN, Usage
 from clankie.core.errors import InvalidFieldError, StorageUnavailableError
 from clankie.core.settings import DEFAULTS, Models, Persona, Settings, WatchdogLimits
 from clankie.core.wake import WakeLimitError
+from clankie.host.framing import body_of
 from clankie.host.ports import LaneError, LaneResult, TurnRequest
 from clankie.host.storage import FencedError
-from clankie.lanes.framing import body_of
 from clankie.lanes.messages import AssistantText, ToolResult, UserText
 from clankie.lanes.model import (
     Finished,

@@ -6,7 +6,7 @@ from clankie.core.conversation import CAPTAIN, OPERATOR, Author, Message, Princi
 from clankie.core.conversation import ToolPhase as Phase
 from clankie.core.projection import Projecting, Projection
 from clankie.core.settings import DEFAULTS, Models, ProjectionLimits, Settings
-from clankie.lanes.framing import body_of
+from clankie.host.framing import body_of
 from clankie.lanes.messages import AssistantText, UserText
 from clankie.lanes.session import Session, Sessions, bound, seeded
 from fakes.clock import START, FakeIds

@@ -6,8 +6,8 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from clankie.core.errors import RefusedError
+from clankie.host.framing import one_line
 from clankie.host.storage import Call, FencedError
-from clankie.lanes.framing import one_line
 from clankie.lanes.tools import DETAIL_LIMIT, Bench, ToolFailedError, canonical, digest
 
 if TYPE_CHECKING:

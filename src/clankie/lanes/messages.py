@@ -13,7 +13,7 @@ from typing import Final, assert_never
 class UserText:
     """Words for the model to react to.
 
-    `source` is None for the owner's own words. Everything else was rendered by `lanes.framing`
+    `source` is None for the owner's own words. Everything else was rendered by `host.framing`
     (its kind stands here) or is a remark of the service itself (``note``).
     """
 

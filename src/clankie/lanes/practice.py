@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from clankie.lanes.framing import body_of, one_line
+from clankie.host.framing import body_of, one_line
 from clankie.lanes.messages import ToolCall, ToolResult, UserText
 from clankie.lanes.model import (
     Finished,

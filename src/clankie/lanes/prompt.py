@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from clankie.core.admission import Origin
-from clankie.lanes.framing import Untrusted, framed
+from clankie.host.framing import Untrusted, framed
 from clankie.lanes.messages import UserText
 
 if TYPE_CHECKING:

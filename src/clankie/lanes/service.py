@@ -8,9 +8,9 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from clankie.host.framing import one_line
 from clankie.host.ports import LaneError
 from clankie.lanes.endpoint import PRACTICE, endpoint
-from clankie.lanes.framing import one_line
 from clankie.lanes.model import ModelError
 from clankie.lanes.practice import PracticeModel
 from clankie.lanes.runner import Kit, Run

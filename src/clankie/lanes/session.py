@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from clankie.core.conversation import Message as Said
 from clankie.core.conversation import Role
-from clankie.lanes.framing import Untrusted, framed
+from clankie.host.framing import Untrusted, framed
 from clankie.lanes.messages import AssistantText, Message, UserText, size_of
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, TypeVar
 import msgspec
 
 from clankie.core.conversation import timestamp
-from clankie.lanes.framing import one_line
+from clankie.host.framing import one_line
 from clankie.lanes.model import ToolSpec
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import unicodedata
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from clankie.lanes.framing import NAME_LIMIT, Untrusted, body_of, clean, framed
+from clankie.host.framing import NAME_LIMIT, Untrusted, body_of, clean, framed
 from fakes.clock import FakeIds
 
 ANY_TEXT = st.text(alphabet=st.characters(codec=None, exclude_categories=()), max_size=400)
