@@ -213,3 +213,23 @@ async def test_two_conversations_have_logs_of_their_own(store: Store) -> None:
     await admitted(store, "m-2", "there")
     assert [event["cursor"] for event in await log(store, "den")] == [1, 2]
     assert [event["cursor"] for event in await log(store)] == [1, 2]
+
+
+async def test_another_model_may_answer_in_one_conversation(store: Store) -> None:
+    # proves: DAY-2
+    await made(store, "den")
+    changed = await store.conversations.set_model("den", "openai-chat:big", 0)
+    assert (changed.model, changed.revision) == ("openai-chat:big", 1)
+    assert await store.conversations.get("den") == changed
+    assert (await store.conversations.get(HEAD)).model is None
+    with pytest.raises(RevisionConflictError):
+        await store.conversations.set_model("den", None, 0)
+    back = await store.conversations.set_model("den", None, 1)
+    assert (back.model, back.revision) == (None, 2)
+    assert [one["text"] for one in await log(store, "den")] == [
+        "openai-chat:big",
+        "the model of the settings",
+    ]
+    await store.conversations.close("den", OPERATOR)
+    with pytest.raises(ConversationClosedError):
+        await store.conversations.set_model("den", "x", 3)

@@ -3,20 +3,26 @@
 Whoever runs this gives the fixtures `world` and `store`.
 """
 
+import asyncio
+
 import pytest
 
 from clankie.core.admission import Mode
 from clankie.core.conversation import State
 from clankie.core.delivery import InputState, ServiceState
 from clankie.core.errors import (
+    BackpressureError,
+    DeliveryConflictError,
     DeliveryNotFoundError,
+    RevisionConflictError,
     TransitionRefusedError,
 )
 from clankie.core.ids import HEAD
 from clankie.core.receipt import explain
 from clankie.core.wake import Again, Hold
-from clankie.host.storage import Outcome, Store
+from clankie.host.storage import Admitted, Outcome, Reservation, Store
 from contracts.store_kit import (
+    BOUND,
     CALL,
     DONE,
     World,
@@ -25,6 +31,7 @@ from contracts.store_kit import (
     log,
     lost,
     made,
+    offer,
     reserved,
     started,
     turns,
@@ -344,3 +351,41 @@ async def test_a_held_input_waits_until_it_is_released(store: Store) -> None:
     reservation = await reserved(store)
     assert reservation.delivery.tries == 1
     assert (await store.conversations.get(HEAD)).held == 0
+
+
+async def test_a_held_input_does_not_stand_in_the_way_of_the_next(store: Store) -> None:
+    await admitted(store, "m-1")
+    hold = Outcome(state=ServiceState.FAILED, code="model_down", wake=Hold("attempts_exhausted"))
+    await store.deliveries.settle(await started(store), hold)
+    await admitted(store, "m-2")
+    assert (await reserved(store)).delivery.id == "m-2"
+
+
+async def test_inputs_offered_together_are_each_told_from_the_others(store: Store) -> None:
+    # proves: FENCE-1, CONV-5
+    await made(store, "den")
+    answers = await asyncio.gather(
+        store.deliveries.admit(offer("m-1", expected_revision=0), BOUND),
+        store.deliveries.admit(offer("m-1"), BOUND),
+        store.deliveries.admit(offer("m-1", "Other words"), BOUND),
+        store.deliveries.admit(offer("m-2", expected_revision=0), BOUND),
+        store.deliveries.admit(offer("m-3", conversation="den"), BOUND),
+        store.deliveries.admit(offer("m-4", expected_revision=1), BOUND),
+        store.deliveries.cancel_waiting("m-4"),
+        store.deliveries.admit(offer("m-5"), 1),
+        store.deliveries.reserve(HEAD),
+        return_exceptions=True,
+    )
+    first, again, other, stale, there, fourth, cancelled, full, run = answers
+    assert isinstance(first, Admitted)
+    assert isinstance(again, Admitted)
+    assert (first.fresh, again.fresh, again.cursor) == (True, False, 2)
+    assert isinstance(other, DeliveryConflictError)
+    assert isinstance(stale, RevisionConflictError)
+    assert isinstance(there, Admitted)
+    assert isinstance(fourth, Admitted)
+    assert (there.cursor, fourth.revision, cancelled) == (2, 2, True)
+    assert isinstance(full, BackpressureError)
+    assert isinstance(run, Reservation)
+    assert run.delivery.id == "m-1"
+    assert [one.id for one in await store.deliveries.list()] == ["m-1", "m-3", "m-4"]

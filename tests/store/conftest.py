@@ -15,7 +15,19 @@ from fakes.clock import FakeClock, FakeIds
 pytest.register_assert_rewrite(
     *(
         f"contracts.store_{part}"
-        for part in ("admission", "conversations", "fence", "owner", "projection", "runs", "wakes")
+        for part in (
+            "admission",
+            "attachments",
+            "conversations",
+            "fence",
+            "goals",
+            "owner",
+            "projection",
+            "purge",
+            "runs",
+            "search",
+            "wakes",
+        )
     )
 )
 

@@ -13,6 +13,18 @@ _COUNTED = {"queued": "waiting", "running": "running", "uncertain": "uncertain"}
 _INPUTS = "SELECT conversation, state, held FROM input"
 _LOG = "SELECT cursor, ordinal, kind, body FROM event WHERE conversation = ? ORDER BY cursor"
 
+_INDEXED = "SELECT rowid FROM event_words WHERE event_words MATCH ?"
+_MEANT = (
+    "SELECT n FROM event WHERE conversation = ? AND ordinal IS NOT NULL"
+    " AND n <= (SELECT indexed FROM search_state) AND body ->> 'purged' IS NULL"
+)
+_LEFT = (
+    "SELECT n, (SELECT count(*) FROM event WHERE conversation = c.n"
+    " AND body ->> 'purged' IS NULL AND body ->> 'code' IS NOT 'purged'),"
+    " (SELECT count(*) FROM input WHERE conversation = c.n AND pruned = 0)"
+    " FROM conversation c WHERE purged = 2"
+)
+
 
 def violations(path: Path) -> list[str]:
     """Every sentence that is not true; none is as it should be."""
@@ -24,6 +36,9 @@ def violations(path: Path) -> list[str]:
             *_counts(database),
             *_logs(database),
             *_attempts(database),
+            *_search(database),
+            *_attachments(database, path),
+            *_purges(database),
         ]
     finally:
         database.close()
@@ -97,3 +112,33 @@ def _attempts(database: apsw.Connection) -> list[str]:
         if completed != (state in {"settled", "absorbed"}):
             wrong.append(f"{delivery}: {state}, with {completed} completed attempts")
     return wrong
+
+
+def _search(database: apsw.Connection) -> list[str]:
+    """The index holds exactly what it has come past and what still has words."""
+    wrong: list[str] = []
+    for (n,) in list(database.execute("SELECT n FROM conversation")):
+        told = {row[0] for row in database.execute(_INDEXED, (f"place : c{n}",))}
+        meant = {row[0] for row in database.execute(_MEANT, (n,))}
+        if told != meant:
+            wrong.append(f"conversation {n}: the index has {told}, and should have {meant}")
+    return wrong
+
+
+def _attachments(database: apsw.Connection, path: Path) -> list[str]:
+    """Each kept row has its file, and no file is without a row."""
+    rows = dict(database.execute("SELECT digest, state FROM attachment"))
+    files = {file.name for file in path.parent.glob("attachments/*/*")}
+    kept = {digest for digest, state in rows.items() if state == "kept"}
+    lost = [f"attachment {one}: no file" for one in kept - files]
+    known = rows.keys() | {f"{digest}.part" for digest in rows}
+    return [*lost, *(f"attachment {one}: no row" for one in files - known)]
+
+
+def _purges(database: apsw.Connection) -> list[str]:
+    """Nothing is left of a conversation whose purge has ended."""
+    return [
+        f"conversation {n}: purged, but something is left"
+        for n, events, inputs in database.execute(_LEFT)
+        if events or inputs
+    ]

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from clankie.core.admission import Mode
+from clankie.core.conversation import OPERATOR, Attachment
 from clankie.core.delivery import FINAL, InputState, ServiceState
 from clankie.core.errors import ShuttingDownError
+from clankie.core.goal import Goal, stepped
 from clankie.core.ids import HEAD
 from clankie.core.settings import WakeLimits
 from clankie.host.storage import Outcome, Store
@@ -51,8 +53,27 @@ async def everything(store: Store, world: World) -> None:
     await admitted(store, "m-4")
     await store.deliveries.cancel_waiting("m-4")
     await store.wakes.add(wake("w-1", world), WakeLimits())
+    goal = Goal(
+        id="g-1", conversation=HEAD, text="Go on", token_budget=9, created_at=world.clock.now()
+    )
+    await store.goals.put(goal)
+    await store.goals.advance(goal, stepped(goal))
+    digest = await store.attachments.put(b"a picture", "image/png")
+    await store.deliveries.admit(
+        offer("m-5", conversation="den", attachments=(picture(digest),)), BOUND
+    )
+    await store.conversations.index(2)
+    await store.conversations.index(100)
+    await store.conversations.close("den", OPERATOR)
+    await store.conversations.purge("den")
 
 
+def picture(digest: str) -> Attachment:
+    return Attachment(digest=digest, name="cat.png", media_type="image/png", size=9)
+
+
+# How often each passes in `everything`, where more than once matters.
+TIMES = {"goal": 2, "attachment": 4, "index": 2, "purge": 4}
 UNITS = (
     "boot",
     "admit",
@@ -67,16 +88,22 @@ UNITS = (
     "cancel",
     "abandon",
     "wake",
+    "goal",
+    "attachment",
+    "index",
+    "purge",
+    "compact",
 )
+PLACES = [(unit, nth) for unit in UNITS for nth in range(1, TIMES.get(unit, 1) + 1)]
 
 
 @pytest.mark.parametrize("when", ["before-commit", "after-commit"])
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize(("unit", "nth"), PLACES)
 async def test_whenever_it_dies_the_state_is_whole_and_nothing_is_in_flight(
-    world: World, path: Path, unit: str, when: str
+    world: World, path: Path, unit: str, nth: int, when: str
 ) -> None:
     # proves: FENCE-7, FENCE-8
-    async with world.open(CrashAt(f"{unit}.{when}")) as store:
+    async with world.open(CrashAt(f"{unit}.{when}", nth)) as store:
         with pytest.raises(Crash):
             await everything(store, world)
     async with world.open() as store:

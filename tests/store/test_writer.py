@@ -170,13 +170,14 @@ async def test_more_than_the_bound_is_refused_and_what_ends_a_run_is_not(world: 
         await asyncio.sleep(0)
         assert store.backlog() <= 10
         cancelled = store.deliveries.cancel_waiting("m-99")
-        results = await asyncio.gather(*offers, cancelled, return_exceptions=True)
+        settled = store.deliveries.settle(reservation, DONE)
+        results = await asyncio.gather(*offers, settled, cancelled, return_exceptions=True)
         refused = [one for one in results if isinstance(one, BackpressureError)]
         assert len(refused) == 40
         assert isinstance(results[-1], DeliveryNotFoundError)
         assert store.backlog() == 0
         assert len(await store.deliveries.list()) == 11
-        await store.deliveries.settle(reservation, DONE)
+        assert (await store.deliveries.get("m-0")).state is InputState.SETTLED
         await admitted(store, "m-60")
 
 
