@@ -10,7 +10,7 @@ from clankie.core.delivery import InputState
 from clankie.core.errors import DeliveryNotFoundError, WakeNotFoundError
 from clankie.core.receipt import Delivery
 from clankie.host.storage import Admitted
-from clankie.store.sqlite import attachments, events, heads, inputs, receipts
+from clankie.store.sqlite import attachments, events, receipts
 
 if TYPE_CHECKING:
     from clankie.core.admission import Offer
@@ -29,7 +29,9 @@ UPDATE wake SET delivery = ?, held = NULL WHERE id = ? AND delivery IS NULL"""
 
 def admit(tx: Transaction, offer: Offer, bound: int) -> Admitted:
     """See DeliveryStore.admit."""
-    head = heads.read(tx, offer.conversation)
+    if tx.behind.holds(offer.delivery_id) or _looks_further(offer):
+        tx.behind.write(tx)
+    head = tx.behind.head(tx, offer.conversation)
     known = tx.row(_KNOWN, (offer.delivery_id,))
     if known is None and offer.wake is not None:
         earlier = _wake_delivery(tx, offer.wake, head.n)
@@ -38,6 +40,16 @@ def admit(tx: Transaction, offer: Offer, bound: int) -> Admitted:
     if decide(offer, _standing(tx, offer, head, known, bound)) is Verdict.REPEAT:
         return _answer(head, receipts.read(tx.run, offer.delivery_id), fresh=False)
     return _answer(head, _record(tx, offer, head), fresh=True)
+
+
+def _looks_further(offer: Offer) -> bool:
+    """Whether rows of other inputs, or of more than inputs, have to do with it."""
+    return (
+        offer.wake is not None
+        or offer.retry_of is not None
+        or offer.automatic
+        or bool(offer.attachments)
+    )
 
 
 def _answer(head: Head, delivery: Delivery, *, fresh: bool) -> Admitted:
@@ -86,6 +98,7 @@ def _record(tx: Transaction, offer: Offer, head: Head) -> Delivery:
         attachments=offer.attachments,
     )
     admitted = Turn(phase=TurnPhase.ADMITTED, delivery_id=offer.delivery_id)
+    said = (events.row(tx, head, offer.author, message), events.row(tx, head, SYSTEM, admitted))
     delivery = Delivery(
         id=offer.delivery_id,
         conversation=head.id,
@@ -96,14 +109,14 @@ def _record(tx: Transaction, offer: Offer, head: Head) -> Delivery:
         fingerprint=offer.fingerprint,
         state=InputState.QUEUED,
         admitted_at=tx.now,
-        message_cursor=events.append_two(tx, head, (offer.author, message), (SYSTEM, admitted)),
+        message_cursor=head.cursor - 1,
         retry_of=offer.retry_of,
         attachments=offer.attachments,
         depth=offer.depth,
     )
-    inputs.add(tx, head, delivery)
+    tx.behind.add(tx, head, delivery, said)
     head.revision += owner
-    heads.save(tx, head)
     if offer.wake is not None:
+        tx.behind.write(tx)
         tx.run(_WAKE_ADMITTED, (delivery.id, offer.wake))
     return delivery

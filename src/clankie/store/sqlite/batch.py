@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 import apsw
 
-from clankie.core.errors import CommitUnknownError, StorageUnavailableError
+from clankie.core.errors import ClankieError, CommitUnknownError, StorageUnavailableError
 from clankie.store.sqlite.unit import Done, Transaction, Unit
 
 if TYPE_CHECKING:
@@ -77,12 +77,8 @@ class Batches:
 
     def _run(self, done: Done) -> None:
         self._begin()
-        if not all(self._plain(unit) for unit in done.units):
-            self.abort()
-            self._begin()
-            for unit in done.units:
-                unit.error = None
-                self._careful(unit)
+        if not (all(self._plain(unit) for unit in done.units) and self._written()):
+            self._carefully(list(done.units))
         for unit in done.units:
             if unit.error is None:
                 self._crash.reach(unit.kind.before)
@@ -99,34 +95,58 @@ class Batches:
 
     def _plain(self, unit: Unit) -> bool:
         """Run one unit as it is; False when it failed after it had changed something."""
-        changes = self._connection.total_changes()
+        tx = self._tx
+        changes, behind = self._connection.total_changes(), len(tx.behind)
         try:
-            unit.result = unit.work(self._tx)
-        except Exception as error:  # noqa: BLE001 - it belongs to the caller, who waits for it
+            if behind and not unit.kind.behind:
+                tx.behind.write(tx)
+                changes, behind = self._connection.total_changes(), 0
+            unit.result = unit.work(tx)
+        except ClankieError as error:
             unit.error = error
-            return (
-                self._connection.in_transaction
-                and not isinstance(error, UNAVAILABLE)
-                and self._connection.total_changes() == changes
-            )
+            return self._connection.total_changes() == changes and len(tx.behind) == behind
+        except Exception:  # noqa: BLE001 - the careful run meets it again and gives it to its caller
+            return False
         return True
 
-    def _careful(self, unit: Unit) -> None:
-        """Run one unit in a savepoint."""
+    def _written(self) -> bool:
+        """Write what admissions left; False when that failed, and each must be tried alone."""
+        try:
+            self._tx.behind.write(self._tx)
+        except Exception:  # noqa: BLE001 - the careful run meets it again and gives it to its caller
+            return False
+        return True
+
+    def _carefully(self, units: list[Unit]) -> None:
+        """Run each in a savepoint. One that takes the transaction with it is left out next time."""
+        while True:
+            self.abort()
+            self._begin()
+            lost = next((unit for unit in units if not self._careful(unit)), None)
+            if lost is None:
+                return
+            units.remove(lost)
+
+    def _careful(self, unit: Unit) -> bool:
+        """Run one unit in a savepoint; False when the whole transaction went with it."""
         tx = self._tx
+        unit.error = None
         events, touched = len(tx.events), len(tx.touched)
         tx.run("SAVEPOINT unit")
         try:
             unit.result = unit.work(tx)
-        except Exception as error:
+            tx.behind.write(tx)
+        except Exception as error:  # noqa: BLE001 - it belongs to the caller, who waits for it
+            tx.behind.clear()
             known = isinstance(error, UNAVAILABLE)
             unit.error = StorageUnavailableError(str(error)) if known else error
             del tx.events[events:], tx.touched[touched:]
             if not self._connection.in_transaction:
-                # SQLite itself rolled everything back.
-                raise
+                # A full disk: SQLite rolled everything back by itself.
+                return False
             tx.run("ROLLBACK TO unit")
         tx.run("RELEASE unit")
+        return True
 
     def _commit(self, done: Done) -> bool:
         try:

@@ -23,15 +23,14 @@ from clankie.store.sqlite import attachments
 
 if TYPE_CHECKING:
     from clankie.store.sqlite.heads import Head
-    from clankie.store.sqlite.sql import Database
+    from clankie.store.sqlite.sql import Database, Row
     from clankie.store.sqlite.unit import Transaction
 
 PAGE_BYTES: Final = 1024 * 1024 - 1024
 """A page and what frames it stay within 1 MiB; a single larger event is a page of its own."""
 
-_INSERT: Final = """
+INSERT: Final = """
 INSERT INTO event (conversation, cursor, at, kind, ordinal, body) VALUES (?, ?, ?, ?, ?, ?)"""
-_INSERT_TWO: Final = f"{_INSERT}, (?, ?, ?, ?, ?, ?)"
 _BOUNDS: Final = "SELECT n, cursor, oldest FROM conversation WHERE id = ?"
 _AFTER: Final = """
 SELECT cursor, body FROM event WHERE conversation = ? AND cursor > ? ORDER BY cursor LIMIT ?"""
@@ -49,19 +48,12 @@ def wire(cursor: int, body: bytes) -> bytes:
 
 def append(tx: Transaction, head: Head, author: Author, body: Body) -> int:
     """Add an event at the end of the log; its cursor. The caller saves the head."""
-    tx.run(_INSERT, _row(tx, head, author, body))
+    tx.run(INSERT, row(tx, head, author, body))
     return head.cursor
 
 
-def append_two(
-    tx: Transaction, head: Head, first: tuple[Author, Body], second: tuple[Author, Body]
-) -> int:
-    """Add two events with one statement; the cursor of the first."""
-    tx.run(_INSERT_TWO, (*_row(tx, head, *first), *_row(tx, head, *second)))
-    return head.cursor - 1
-
-
-def _row(tx: Transaction, head: Head, author: Author, body: Body) -> tuple[Any, ...]:
+def row(tx: Transaction, head: Head, author: Author, body: Body) -> Row:
+    """The next event of the log as a row; whoever asks for it also writes it."""
     kind = kind_name(body)
     start = tx.heads.get((kind, author)) or _start(tx, kind, author)
     fields = _encode(body_to_wire(body))

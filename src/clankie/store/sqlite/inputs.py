@@ -12,6 +12,7 @@ from clankie.store.sqlite import attachments
 if TYPE_CHECKING:
     from clankie.core.receipt import Delivery
     from clankie.store.sqlite.heads import Head
+    from clankie.store.sqlite.sql import Row
     from clankie.store.sqlite.unit import Transaction
 
 COLUMNS: Final = (
@@ -21,7 +22,7 @@ COLUMNS: Final = (
     "retry_of, not_before, held, depth, tries_base, pruned, attachments"
 )
 BY_ID: Final = f"SELECT {COLUMNS} FROM input WHERE id = ?"
-_INSERT: Final = """
+INSERT: Final = """
 INSERT INTO input (id, conversation, origin, principal, author, text, mode, fingerprint, state,
   admitted_at, message_cursor, retry_of, depth, attachments)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'queued', ?, ?, ?, ?, ?)"""
@@ -29,7 +30,7 @@ _MOVE: Final = """
 UPDATE input SET state = ?, settled_at = ?, code = ?, detail = ?, reply_cursor = ?,
   reply_delivery_id = ?, absorbed_by = ?, not_before = ?, held = ?, tries_base = ?
 WHERE id = ? AND state = ?"""
-_RECORD: Final = "INSERT INTO transition (record, before, after, at) VALUES (?, ?, ?, ?)"
+RECORD: Final = "INSERT INTO transition (record, before, after, at) VALUES (?, ?, ?, ?)"
 _WAKE_ENDS: Final = "DELETE FROM wake WHERE delivery = ?"
 
 _KEPT: Final = frozenset({InputState.QUEUED, InputState.RUNNING})
@@ -68,15 +69,15 @@ class Input:
 
 def read(tx: Transaction, delivery: str) -> Input:
     """Read the row. Raises DeliveryNotFoundError."""
-    row = tx.row(BY_ID, (delivery,))
-    if row is None:
+    found = tx.row(BY_ID, (delivery,))
+    if found is None:
         raise DeliveryNotFoundError(delivery)
-    return Input(*row)
+    return Input(*found)
 
 
-def add(tx: Transaction, head: Head, one: Delivery) -> None:
-    """Insert the row of an input that was just admitted: it waits."""
-    values = (
+def row(tx: Transaction, head: Head, one: Delivery) -> Row:
+    """An input that is admitted now, as a row: it waits."""
+    return (
         one.id,
         head.n,
         one.origin,
@@ -91,14 +92,11 @@ def add(tx: Transaction, head: Head, one: Delivery) -> None:
         one.depth,
         attachments.encode(one.attachments),
     )
-    tx.run(_INSERT, values)
-    record(tx, one.id, None, InputState.QUEUED)
-    head.waiting += 1
 
 
 def record(tx: Transaction, record_id: str, before: str | None, after: str) -> None:
     """Add a move to the record of moves."""
-    tx.run(_RECORD, (record_id, before, after, tx.at))
+    tx.run(RECORD, (record_id, before, after, tx.at))
 
 
 def count(head: Head, one: Input, step: int) -> None:

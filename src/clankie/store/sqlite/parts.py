@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from clankie.store.sqlite.readers import Readers
     from clankie.store.sqlite.writer import Writer
 
-ADMIT: Final = Kind("admit", bounded=True)
+ADMIT: Final = Kind("admit", bounded=True, behind=True)
 CREATE: Final = Kind("create", bounded=True)
 WAKE: Final = Kind("wake", bounded=True)
 CONVERSATION: Final = Kind("conversation")

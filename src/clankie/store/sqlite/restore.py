@@ -107,6 +107,8 @@ def _check(archive: Path, part: Path) -> None:
 def _begin_epoch(part: Path, clock: Clock, ids: Ids) -> None:
     connection = connect.writer(part)
     try:
+        # Revoked hashes must not stay readable in the freed bytes of their pages.
+        connection.execute("PRAGMA secure_delete = ON")
         migrate.migrate(connection, migrate.migrations(), millis(clock.now()))
         tx = Transaction(connection, ids)
         tx.begin(clock.now())

@@ -5,7 +5,7 @@ The driver's own types are partly unknown to type checkers. Connections are made
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 Row = tuple[Any, ...]
@@ -17,6 +17,10 @@ class Cursor(Protocol):
 
     def execute(self, statements: str, bindings: Bindings | None = None) -> Cursor:
         """Run a statement."""
+        ...
+
+    def executemany(self, statements: str, sequenceofbindings: Iterable[Bindings]) -> Cursor:
+        """Run a statement once for each."""
         ...
 
     def fetchone(self) -> Row | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from clankie.core.conversation import timestamp
+from clankie.store.sqlite.behind import Behind
 from clankie.store.sqlite.values import millis
 
 if TYPE_CHECKING:
@@ -23,15 +24,19 @@ class Kind:
     """A kind of unit, with the crash points it passes.
 
     `bounded`: refused when too much waits. What ends a run is never refused for that reason.
+    `behind`: its work may leave rows in `Transaction.behind`; others find none there.
     `alone`: its work is no transaction, and runs between those of the others.
     """
 
-    __slots__ = ("after", "alone", "before", "bounded")
+    __slots__ = ("after", "alone", "before", "behind", "bounded")
 
-    def __init__(self, name: str, *, bounded: bool = False, alone: bool = False) -> None:
+    def __init__(
+        self, name: str, *, bounded: bool = False, behind: bool = False, alone: bool = False
+    ) -> None:
         self.before: Final = f"{name}.before-commit"
         self.after: Final = f"{name}.after-commit"
         self.bounded: Final = bounded
+        self.behind: Final = behind
         self.alone: Final = alone
 
 
@@ -44,6 +49,7 @@ class Transaction:
 
     __slots__ = (
         "at",
+        "behind",
         "connection",
         "cursor",
         "events",
@@ -61,6 +67,7 @@ class Transaction:
         self.ids: Final = ids
         self.cursor: Final = connection.cursor()
         self.run: Final = self.cursor.execute
+        self.behind: Final = Behind()
         self.node: str | None = None
         self.now: datetime
         self.at: int
@@ -75,6 +82,7 @@ class Transaction:
         self.at = millis(now)
         self.stamp = timestamp(now)
         self.heads = {}
+        self.behind.clear()
         self.events, self.touched = [], []
 
     def row(self, statement: str, values: Bindings = ()) -> Row | None:
