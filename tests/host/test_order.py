@@ -7,12 +7,14 @@ import pytest
 
 from clankie.core.admission import Mode
 from clankie.core.delivery import InputState, ServiceState
+from clankie.core.ids import HEAD
+from clankie.host.cancel import CancelOutcome, cancel
 from clankie.host.ports import LaneResult, TurnHost, TurnRequest
 from fakes.clock import FakeClock
 from fakes.hall import Machine
 from fakes.lane import ScriptedLane, answers, fails, steers, waits
 from fakes.loop import virtual
-from fakes.trouble import honest, pause_after, trouble
+from fakes.trouble import honest, pause_after, pause_before, trouble
 
 
 @virtual
@@ -118,6 +120,31 @@ async def test_a_steering_message_that_comes_too_late_is_the_next_turn(
         await hall.ended("m-2")
         # It steers, so it goes before what was only queued.
         assert hall.lane.asked == ["m-1", "m-3", "m-2"]
+
+
+@virtual
+async def test_what_joins_while_its_run_is_cancelled_is_told_all_the_same(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: FENCE-8, FENCE-13
+    async def deaf_to_it(request: TurnRequest, host: TurnHost) -> LaneResult:
+        try:
+            await host.steered()
+        except asyncio.CancelledError:
+            joined = [one.text for one in await host.steered()]
+            return LaneResult(text=" + ".join([request.delivery.text, *joined]))
+        raise AssertionError("it was cancelled")
+
+    async with Machine(tmp_path, clock).on(ScriptedLane(deaf_to_it)) as hall:
+        joining, go = asyncio.Event(), asyncio.Event()
+        trouble(hall.house).plan("join", pause_before(joining, go))
+        await hall.send("dinner", "m-1")
+        await joining.wait()
+        await hall.steer("without fish", "m-2")
+        assert (await cancel(hall.house, HEAD)).outcome is CancelOutcome.REQUESTED
+        go.set()
+        assert (await hall.ended("m-2")).state is InputState.ABSORBED
+        assert await hall.said() == ["dinner + without fish"]
 
 
 @virtual

@@ -15,6 +15,7 @@ from clankie.host import journal
 from clankie.host.persist import stored
 from clankie.host.ports import LaneError, ToolReport
 from clankie.host.reach import Reach
+from clankie.host.waiting import to_the_end
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -37,6 +38,7 @@ class Turn(Reach):
         self.effect_started = False
         self.members: list[str] = []
         self._parts: list[str] = []
+        self._untold: list[Delivery] = []
 
     @property
     def partial(self) -> str:
@@ -63,14 +65,19 @@ class Turn(Reach):
         """Waiting steering messages join the run; from here on they end with it."""
         self._alive()
         try:
-            joined = await self._house.store.deliveries.join(self.reservation)
+            await to_the_end(self._join())
         except FaultError as error:
             # Nobody joined: what waits has its own turn later. An answer is not thrown away for it.
             journal.warn("nobody joins", delivery=self.delivery.id, why=error.detail)
-            joined = ()
-        self.members += [one.id for one in joined]
         self.progress()
-        return joined
+        told, self._untold = self._untold, []
+        return tuple(told)
+
+    async def _join(self) -> None:
+        """To its end: what joined is a member, and is told, although its caller was cancelled."""
+        joined = await self._house.store.deliveries.join(self.reservation)
+        self.members += [one.id for one in joined]
+        self._untold += joined
 
     async def projection(self) -> Projection:
         """The bounded log before this input."""
