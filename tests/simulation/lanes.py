@@ -150,7 +150,7 @@ class _Play:
     async def _wake(self) -> None:
         world, request = self._world, self._request
         self._calls += 1
-        due = world.clock.now() + timedelta(seconds=world.chance.choice((10, 31, 60, 200, 4_000)))
+        due = world.clock.now() + timedelta(seconds=world.chance.choice((10, 31, 60, 200, 9_000)))
         call_id = f"{request.attempt}-{self._calls}"
         try:
             wake = await self._host.schedule_wake(

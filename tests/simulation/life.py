@@ -35,7 +35,7 @@ POINTS = tuple(
     )
     for side in ("before", "after")
 )
-REST = 4_000.0
+REST = 3_000.0
 """Virtual seconds given to everything to come to its end."""
 
 MEMORY = Path("/dev/shm")
