@@ -68,7 +68,7 @@ async def test_a_goal_advances_from_what_it_was_read_as_only(store: Store, world
     second = stepped(first)
     assert await store.goals.advance(first, second)
     assert not await store.goals.advance(first, second)
-    assert not await store.goals.advance(replace(second, spent=1), stepped(second))
+    assert not await store.goals.advance(replace(second, spent=1), replace(second, spent=2))
     assert await store.goals.get(HEAD) == second
     third = after_step(second, InputState.SETTLED, 40, None)
     assert await store.goals.advance(second, third)

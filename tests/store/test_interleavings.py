@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clankie.core.admission import Mode
-from clankie.core.conversation import OPERATOR
+from clankie.core.conversation import OPERATOR, Attachment
 from clankie.core.delivery import ServiceState
 from clankie.core.errors import ClankieError
 from clankie.core.ids import HEAD
@@ -61,6 +61,7 @@ class Life:
             self.end,
             self.change,
             self.wait,
+            self.search,
         )
         try:
             await steps[verb % len(steps)](which)
@@ -70,7 +71,17 @@ class Life:
     async def admit(self, which: int) -> None:
         self.count += 1
         mode = Mode.STEER if which % 3 == 0 else Mode.AUTO
-        one = offer(f"m-{self.count}", f"Text {which}", conversation=NAMES[which % 2], mode=mode)
+        attached = []
+        if which % 5 == 0:
+            digest = await self.store.attachments.put(b"picture" * which, "image/png")
+            attached = [Attachment(digest=digest, name="x", media_type="image/png", size=which)]
+        one = offer(
+            f"m-{self.count}",
+            f"Text {which}",
+            conversation=NAMES[which % 2],
+            mode=mode,
+            attachments=tuple(attached),
+        )
         await self.store.deliveries.admit(one, BOUND)
 
     async def reserve(self, which: int) -> None:
@@ -122,7 +133,7 @@ class Life:
             await self.store.deliveries.abandon(one)
 
     async def change(self, which: int) -> None:
-        match which % 5:
+        match which % 6:
             case 0:
                 await self.store.conversations.reset(NAMES[which % 2], None, OPERATOR)
             case 1:
@@ -131,10 +142,16 @@ class Life:
                 await self.store.deliveries.release_held(None)
             case 3:
                 await self.store.prune(self.clock.now())
+            case 4:
+                await self.store.conversations.purge("den")
             case _:
                 one = wake(f"w-{which}", World(lambda *_: None, self.clock))  # type: ignore[arg-type]  # its time only
                 await self.store.wakes.add(one, WakeLimits())
                 await self.store.deliveries.admit(woken(one), BOUND)
+
+    async def search(self, which: int) -> None:
+        await self.store.conversations.index(which)
+        await self.store.conversations.search(NAMES[which % 2], "text", before=None, limit=9)
 
     async def wait(self, which: int) -> None:
         await self.clock.advance(which)
@@ -143,7 +160,7 @@ class Life:
 
 
 @settings(max_examples=60)
-@given(st.lists(st.tuples(st.integers(0, 15), st.integers(0, 59)), min_size=20, max_size=80))
+@given(st.lists(st.tuples(st.integers(0, 16), st.integers(0, 59)), min_size=20, max_size=80))
 def test_the_records_of_moves_replay_to_the_states_whatever_happened(
     steps: list[tuple[int, int]],
 ) -> None:

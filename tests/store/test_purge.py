@@ -102,9 +102,12 @@ async def test_a_purge_says_when_somebody_still_reads_the_old_words_and_can_be_r
     monkeypatch.setattr(purge, "compact", at_once(purge.compact))
     with pytest.raises(StorageUnavailableError):
         await store.conversations.purge("den")
+    await store.boot()
+    assert (await store.facts())["purges_unfinished"] == 1
     other.execute("COMMIT")
     other.close()
-    await store.conversations.purge("den")
+    await store.boot()
+    assert (await store.facts())["purges_unfinished"] == 0
     assert left(path, *WORDS) == set()
 
 

@@ -21,6 +21,7 @@ _ATTACHED: Final = """
 SELECT count(*), coalesce(sum(size), 0), coalesce(sum(state = 'damaged'), 0) FROM attachment"""
 _UNINDEXED: Final = """
 SELECT coalesce((SELECT max(n) FROM event), 0) - indexed FROM search_state"""
+_PURGING: Final = "SELECT count(*) FROM conversation WHERE purged = 1"
 _WAKES: Final = "SELECT count(*) FROM wake WHERE delivery IS NULL"
 
 
@@ -43,6 +44,7 @@ def facts(connection: Database, path: Path) -> dict[str, object]:
         "inputs_running": running,
         "inputs_uncertain": uncertain,
         "wakes_waiting": value(connection, _WAKES),
+        "purges_unfinished": value(connection, _PURGING),
         "attachments": attached,
         "attachment_bytes": attached_bytes,
         "attachments_damaged": damaged,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import queue
-from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+import threading
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 import apsw
 
@@ -63,29 +64,53 @@ def _alone(path: Path, work: Callable[[Database], T]) -> T:
         connection.close()
 
 
+class _Asked:
+    """A read that waits or is done."""
+
+    __slots__ = ("_future", "_work")
+
+    def __init__(self, work: Callable[[Database], Any], future: asyncio.Future[Any]) -> None:
+        self._work = work
+        self._future = future
+
+    def run(self, connection: Database) -> Callable[[], None]:
+        """Read, on a thread; what to do on the event loop then."""
+        try:
+            return partial(self._tell, self._future.set_result, _view(connection, self._work))
+        except Exception as error:  # noqa: BLE001 - it belongs to the caller, who waits for it
+            return partial(self._tell, self._future.set_exception, error)
+
+    def _tell(self, tell: Callable[[Any], None], what: object) -> None:
+        if not self._future.done():
+            tell(what)
+
+
 class ThreadReaders:
-    """A small pool."""
+    """Plain threads: an executor costs a third more for each read."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._loop = asyncio.get_running_loop()
         self._open = [connect.reader(path) for _ in range(THREADS)]
-        self._free: queue.SimpleQueue[Database] = queue.SimpleQueue()
-        for connection in self._open:
-            self._free.put(connection)
-        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="store-reader")
+        self._queue: queue.SimpleQueue[_Asked | None] = queue.SimpleQueue()
+        self._threads = [
+            threading.Thread(target=self._serve, args=(connection,), name=f"store-reader-{n}")
+            for n, connection in enumerate(self._open)
+        ]
+        for thread in self._threads:
+            thread.start()
 
     async def read(self, work: Callable[[Database], T]) -> T:
         """See Readers."""
         if not self._open:
             raise ShuttingDownError
-        return await asyncio.get_running_loop().run_in_executor(self._pool, self._read, work)
+        future: asyncio.Future[T] = self._loop.create_future()
+        self._queue.put(_Asked(work, future))
+        return await future
 
-    def _read(self, work: Callable[[Database], T]) -> T:
-        connection = self._free.get()
-        try:
-            return _view(connection, work)
-        finally:
-            self._free.put(connection)
+    def _serve(self, connection: Database) -> None:
+        while (asked := self._queue.get()) is not None:
+            self._loop.call_soon_threadsafe(asked.run(connection))
 
     async def read_alone(self, work: Callable[[Database], T]) -> T:
         """See Readers."""
@@ -98,7 +123,11 @@ class ThreadReaders:
     async def close(self) -> None:
         """See Readers."""
         opened, self._open = self._open, []
-        await asyncio.to_thread(self._pool.shutdown)
+        for _ in opened:
+            # Behind everything that was asked before.
+            self._queue.put(None)
+        for thread in self._threads:
+            await asyncio.to_thread(thread.join)
         for connection in opened:
             connection.close()
 

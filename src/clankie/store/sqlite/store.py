@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Final, Self
 
 from clankie.core.errors import StorageUnavailableError
@@ -143,8 +144,10 @@ class SqliteStore:
     async def boot(self) -> Recovered:
         """See the port."""
         self._node, recovered = await self._writer.write(BOOT, node.boot)
-        await self._attached.boot()
-        await self._conversations.purge_on()
+        with contextlib.suppress(StorageUnavailableError):
+            # No start fails over what is only to be cleared away; the next one tries again.
+            await self._attached.boot()
+            await self._conversations.purge_on()
         return recovered
 
     async def prune(self, before: datetime) -> int:
