@@ -24,13 +24,21 @@ from clankie.core.settings import Models, Settings
 from clankie.core.wake import Wake
 from clankie.host.clock import SystemClock, SystemIds
 from clankie.host.ports import ToolReport, TurnRequest
-from clankie.host.storage import Call
-from clankie.lanes.endpoint import endpoint
+from clankie.host.storage import Call, EventPage
+from clankie.lanes.endpoint import Endpoint, endpoint
 from clankie.lanes.messages import AssistantText, Message, ToolCall, UserText
-from clankie.lanes.model import Finished, Model, ModelRequest, Part, TextDelta, ToolCallPart
-from clankie.lanes.openai_chat import OpenAIChat, make_client
+from clankie.lanes.model import (
+    Finished,
+    Model,
+    ModelRequest,
+    Part,
+    Spent,
+    TextDelta,
+    ToolCallPart,
+)
 from clankie.lanes.openai_wire import body
-from clankie.lanes.runner import Kit, Run
+from clankie.lanes.remote import RemoteModel, make_client
+from clankie.lanes.runner import Kit, Mind, Run
 from clankie.lanes.session import Session
 from clankie.lanes.tools import TOOLS
 from processes import helper
@@ -38,6 +46,7 @@ from servers import WORDS
 from shape import Rounds, Row
 
 WARM = 30
+TARGET = 10.0
 TEXT = "Lorem ipsum dolor sit amet, consectetur adipiscing elit. " * 4
 NOW = datetime(2026, 11, 30, tzinfo=UTC)
 KIT = Kit(
@@ -74,6 +83,23 @@ class NullHost:
         """Little."""
         return {"name": "Clankie"}
 
+    async def attachment(self, digest: str) -> bytes:
+        """Nothing is attached."""
+        return digest.encode()
+
+    async def workspace(self) -> str | None:
+        """No directory."""
+
+    async def read_conversation(
+        self, conversation: str | None, *, before: int | None, limit: int
+    ) -> EventPage:
+        """Nothing was said anywhere."""
+        del conversation, before, limit
+        return EventPage([], head=0, oldest=1, has_more=False)
+
+    async def finish_goal(self, *, reached: bool) -> None:
+        """No goal."""
+
     async def schedule_wake(self, *, due_at: datetime, text: str, call_id: str) -> Wake:
         """A wake that nobody keeps."""
         return Wake(
@@ -97,7 +123,8 @@ class MemoryModel:
         else:
             for word in WORDS:
                 yield TextDelta(word)
-        yield Finished(input_tokens=900, output_tokens=20)
+        yield Spent(input_tokens=900, output_tokens=20)
+        yield Finished()
 
 
 def history(messages: int) -> list[Message]:
@@ -123,24 +150,24 @@ def turn(
         message_cursor=1,
     )
     request = TurnRequest(conversation="c", delivery=delivery, attempt="a", settings=settings)
-    past, host = history(before), NullHost()
+    past, host, mind = history(before), NullHost(), Mind(model=model)
 
     async def run() -> None:
-        result = await Run(KIT, model, request, host, Session(list(past))).result()
+        result = await Run(KIT, mind, request, host, Session(list(past))).result()
         if result.text != "".join(WORDS):
             raise RuntimeError(result.text)
 
     return run
 
 
-def floor(client: httpx2.AsyncClient, url: str) -> Callable[[], Awaitable[None]]:
+def floor(client: httpx2.AsyncClient, at: Endpoint) -> Callable[[], Awaitable[None]]:
     """The same bytes to and fro, and nothing done with them."""
     messages = [*history(34), UserText("hi")]
-    content = body("local", ModelRequest(system="x" * 1_200, messages=messages, tools=KIT.specs))
+    content = body(at, ModelRequest(system="x" * 1_200, messages=messages, tools=KIT.specs))
     headers = {"content-type": "application/json", "accept-encoding": "identity"}
 
     async def run() -> None:
-        async with client.stream("POST", url, content=content, headers=headers) as response:
+        async with client.stream("POST", at.url, content=content, headers=headers) as response:
             async for _ in response.aiter_raw():
                 pass
 
@@ -160,23 +187,37 @@ async def _median(once: Callable[[], Awaitable[None]], turns: int) -> Rounds:
     return Rounds.of(found)
 
 
+def remote(client: httpx2.AsyncClient, provider: str, port: int) -> RemoteModel:
+    """A provider whose server is the local one; a host without a path is its usual address."""
+    path = "/v1" if provider in {"openai-chat", "openai"} else ""
+    address = f"http://127.0.0.1:{port}{path}"
+    return RemoteModel(
+        client=client,
+        endpoint=endpoint(Models(model=f"{provider}:local", base_url=address)),
+        secret="none",  # noqa: S106 - the local server asks for no key, but a header costs time
+        silence=60.0,
+        clock=KIT.clock,
+        quote=str,
+    )
+
+
 async def _measure(turns: int, port: int) -> list[Row]:
-    models = Models(model="openai-chat:local", base_url=f"http://127.0.0.1:{port}/v1")
-    settings = Settings(models=models)
+    settings = Settings()
     async with make_client() as client:
-        at = endpoint(models)
-        remote = OpenAIChat(
-            client=client, endpoint=at, secret=None, silence=60.0, clock=KIT.clock, quote=str
-        )
+        chat = remote(client, "openai-chat", port)
         memory = MemoryModel()
-        bare = await _median(floor(client, at.url), turns)
+        bare = await _median(floor(client, chat.endpoint), turns)
         parts = {
             "model in memory": turn(memory, settings, "hi"),
             "model in memory, a tool": turn(memory, settings, "TOOL"),
-            "local server": turn(remote, settings, "hi"),
-            "local server, a tool": turn(remote, settings, "TOOL"),
-            "local server, session at its bound": turn(remote, settings, "hi", 180),
+            "local server": turn(chat, settings, "hi"),
+            "local server, a tool": turn(chat, settings, "TOOL"),
+            "local server, session at its bound": turn(chat, settings, "hi", 180),
         }
+        for provider in ("xai", "anthropic", "openai", "google"):
+            other = remote(client, provider, port)
+            parts[f"{provider} server"] = turn(other, settings, "hi")
+            parts[f"{provider} server, a tool"] = turn(other, settings, "TOOL")
         found = {name: await _median(once, turns) for name, once in parts.items()}
     return [
         Row(
@@ -185,6 +226,7 @@ async def _measure(turns: int, port: int) -> list[Row]:
             unit="ms",
             floor=bare.median if "server" in name else None,
             floor_is="bare HTTP client, same bytes" if "server" in name else "",
+            target=TARGET if "server" in name else None,
             spread=took.spread,
         )
         for name, took in found.items()

@@ -1,6 +1,7 @@
 """Servers beside the one that is measured: ``python servers.py model|mute|echo|accept [PORT]``.
 
-model   an OpenAI-compatible server: 20 chunks at once, before them a tool call when it reads TOOL
+model   a model server, told by the path how to speak: 20 chunks at once, before them a tool call
+        when it reads TOOL
 mute    one that never answers
 echo    a bare Starlette route, the floor of anything over HTTP
 accept  a bare durable accept plus the model call on PORT, the floor of a whole turn
@@ -58,6 +59,68 @@ CALLS = _answer(
 )
 
 
+def _typed(kind: str, **fields: object) -> bytes:
+    data = json.dumps({"type": kind, **fields}).encode()
+    return _chunk(b"event: %b\ndata: %b\n\n" % (kind.encode(), data))
+
+
+def _whole(*events: bytes) -> list[bytes]:
+    return [SPEAKS[0], *events, b"0\r\n\r\n"]
+
+
+def _messages(block: dict[str, Any], deltas: list[dict[str, Any]], reason: str) -> list[bytes]:
+    return _whole(
+        _typed("message_start", message={"usage": {"input_tokens": 900, "output_tokens": 1}}),
+        _typed("content_block_start", index=0, content_block=block),
+        *(_typed("content_block_delta", index=0, delta=delta) for delta in deltas),
+        _typed("content_block_stop", index=0),
+        _typed("message_delta", delta={"stop_reason": reason}, usage={"output_tokens": 20}),
+        _typed("message_stop"),
+    )
+
+
+def _responses(*events: bytes) -> list[bytes]:
+    counts = {"input_tokens": 900, "output_tokens": 20}
+    done = {"status": "completed", "usage": counts, "output": []}
+    return _whole(*events, _typed("response.completed", response=done))
+
+
+def _google(*parts: dict[str, Any]) -> list[bytes]:
+    counts = {"promptTokenCount": 900, "candidatesTokenCount": 20}
+    chunks: list[dict[str, Any]] = [
+        {"candidates": [{"content": {"parts": [part]}}], "usageMetadata": counts} for part in parts
+    ]
+    chunks[-1]["candidates"][0]["finishReason"] = "STOP"
+    return _whole(*(_chunk(b"data: %b\n\n" % json.dumps(chunk).encode()) for chunk in chunks))
+
+
+_ITEM = {"type": "function_call", "call_id": "c1", "name": "get_self_state", "arguments": "{}"}
+_USE = {"type": "tool_use", "id": "c1", "name": "get_self_state", "input": {}}
+ANSWERS = {
+    b"/chat/completions": (SPEAKS, CALLS),
+    b"/messages": (
+        _messages(
+            {"type": "text", "text": ""},
+            [{"type": "text_delta", "text": word} for word in WORDS],
+            "end_turn",
+        ),
+        _messages(_USE, [{"type": "input_json_delta", "partial_json": "{}"}], "tool_use"),
+    ),
+    b"/responses": (
+        _responses(*(_typed("response.output_text.delta", delta=word) for word in WORDS)),
+        _responses(_typed("response.output_item.done", output_index=0, item=_ITEM)),
+    ),
+    b":streamgeneratecontent": (
+        _google(*({"text": word} for word in WORDS)),
+        _google({"functionCall": {"name": "get_self_state", "args": {}}}),
+    ),
+}
+"""For the end of a path, in lower case: an answer in words, and one that calls a tool."""
+
+TOLD = (b'"role":"tool"', b'"tool_result"', b'"function_call_output"', b'"functionResponse"')
+"""What a request holds that comes after the tool."""
+
+
 class Model(asyncio.Protocol):
     """Answers every request whose body is complete, each chunk in a write of its own."""
 
@@ -81,8 +144,10 @@ class Model(asyncio.Protocol):
             asked = self._data[end + 4 : end + 4 + length]
             self._data = self._data[end + 4 + length :]
             if not self._mute:
-                calls = b'"TOOL"' in asked and b'"role":"tool"' not in asked
-                for piece in CALLS if calls else SPEAKS:
+                path = head.split(b" ", 2)[1].partition(b"?")[0]
+                answers = next(found for ends, found in ANSWERS.items() if path.endswith(ends))
+                calls = b'"TOOL"' in asked and not any(word in asked for word in TOLD)
+                for piece in answers[calls]:
                     self._transport.write(piece)
 
 

@@ -5,15 +5,23 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
 
 from clankie.lanes.messages import Message, ToolCall
-from clankie.lanes.model import Finished, ModelError, ModelRequest, Part, TextDelta, ToolCallPart
+from clankie.lanes.model import (
+    Finished,
+    ModelError,
+    ModelRequest,
+    Part,
+    Spent,
+    TextDelta,
+    ToolCallPart,
+)
 
 Step = Part | ModelError | asyncio.Event
 """A part to give, an error to end with, or an event to wait for."""
 
 
 def says(*words: str, tokens: tuple[int, int] = (10, 2)) -> list[Step]:
-    end = Finished(input_tokens=tokens[0], output_tokens=tokens[1])
-    return [*(TextDelta(word) for word in words), end]
+    spent = Spent(input_tokens=tokens[0], output_tokens=tokens[1])
+    return [*(TextDelta(word) for word in words), spent, Finished()]
 
 
 def calls(*wanted: tuple[str, str]) -> list[Step]:
@@ -21,7 +29,7 @@ def calls(*wanted: tuple[str, str]) -> list[Step]:
         ToolCallPart(ToolCall(f"call_{n}", name, arguments))
         for n, (name, arguments) in enumerate(wanted)
     ]
-    return [*parts, Finished(input_tokens=10, output_tokens=2)]
+    return [*parts, Spent(input_tokens=10, output_tokens=2), Finished()]
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""A local OpenAI-compatible server that answers by script, faults included.
+"""A local model server that answers by script, faults included; `model_wires` has the protocols.
 
 It is plain asyncio: a fault of the wire (a dropped connection, headers that never come) cannot be
 asked of an HTTP library. `ModelServer.script` holds one act for each request; the last one stays.
@@ -6,7 +6,7 @@ asked of an HTTP library. `ModelServer.script` holds one act for each request; t
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -159,11 +159,13 @@ def falls_silent(*chunks: bytes) -> Act:
     return act
 
 
-def never_ends(data: bytes) -> Act:
+def never_ends(before: Sequence[bytes], data: bytes) -> Act:
     """The same bytes for as long as anybody reads them."""
 
     async def act(wire: Wire) -> None:
         await wire.head(200, {"content-type": EVENTS, "transfer-encoding": "chunked"})
+        for first in before:
+            await wire.chunk(first)
         while not wire.writer.transport.is_closing():
             await wire.chunk(data)
 
@@ -227,4 +229,4 @@ async def _request(reader: asyncio.StreamReader) -> Asked:
         for name, _, value in (line.partition(":") for line in head[1:] if line)
     }
     body = await reader.readexactly(int(headers.get("content-length", "0")))
-    return Asked(head[0].split(" ")[1], headers, json.loads(body))
+    return Asked(head[0].split(" ")[1], headers, json.loads(body or b"{}"))

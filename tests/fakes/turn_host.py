@@ -7,12 +7,13 @@ from datetime import datetime
 from clankie.core.admission import Mode, Origin, fingerprint
 from clankie.core.conversation import OPERATOR, Author
 from clankie.core.delivery import InputState
+from clankie.core.errors import AttachmentNotFoundError
 from clankie.core.projection import Projection
 from clankie.core.receipt import Delivery
 from clankie.core.settings import DEFAULTS, Settings
 from clankie.core.wake import Wake
 from clankie.host.ports import ToolReport, TurnRequest
-from clankie.host.storage import Call
+from clankie.host.storage import Call, EventPage
 from fakes.clock import START
 
 CONVERSATION = "global-default"
@@ -65,6 +66,12 @@ class FakeTurnHost:
         self.projections = 0
         self.refuse_wake: Exception | None = None
         self.refuse_tool: Exception | None = None
+        self.attached: dict[str, bytes] = {}
+        self.fetched: list[str] = []
+        self.directory: str | None = None
+        self.page = EventPage([], head=0, oldest=1, has_more=False)
+        self.read: list[tuple[str | None, int | None, int]] = []
+        self.finished: list[bool] = []
 
     def progress(self) -> None:
         self.marks += 1
@@ -95,6 +102,24 @@ class FakeTurnHost:
 
     async def self_state(self) -> dict[str, object]:
         return {"name": "Clankie", "wakes": [wake.id for wake in self.wakes]}
+
+    async def attachment(self, digest: str) -> bytes:
+        self.fetched.append(digest)
+        if digest not in self.attached:
+            raise AttachmentNotFoundError(digest)
+        return self.attached[digest]
+
+    async def workspace(self) -> str | None:
+        return self.directory
+
+    async def read_conversation(
+        self, conversation: str | None, *, before: int | None, limit: int
+    ) -> EventPage:
+        self.read.append((conversation, before, limit))
+        return self.page
+
+    async def finish_goal(self, *, reached: bool) -> None:
+        self.finished.append(reached)
 
     async def schedule_wake(self, *, due_at: datetime, text: str, call_id: str) -> Wake:
         if self.refuse_wake is not None:

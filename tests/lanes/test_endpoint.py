@@ -6,6 +6,8 @@ from clankie.core.settings import Models
 from clankie.lanes.endpoint import Endpoint, endpoint
 from clankie.lanes.model import ModelUnknownError
 
+GOOGLE = "https://generativelanguage.googleapis.com:443"
+
 
 def at(model: str, base_url: str = "") -> Endpoint:
     return endpoint(Models(model=model, base_url=base_url))
@@ -23,6 +25,23 @@ def at(model: str, base_url: str = "") -> Endpoint:
             "HTTPS://H/v1/chat/completions",
             "https://h:443/v1/chat/completions",
             "x",
+        ),
+        ("anthropic:c", "", "https://api.anthropic.com:443/v1/messages", "c"),
+        ("anthropic:c", "http://h:1", "http://h:1/v1/messages", "c"),
+        ("anthropic:c", "http://h:1/v1/messages", "http://h:1/v1/messages", "c"),
+        ("openai:gpt", "", "https://api.openai.com:443/v1/responses", "gpt"),
+        ("xai:grok", "", "https://api.x.ai:443/v1/chat/completions", "grok"),
+        (
+            "google:gemini",
+            "",
+            f"{GOOGLE}/v1beta/models/gemini:streamGenerateContent?alt=sse",
+            "gemini",
+        ),
+        (
+            "google:tunedModels/../x?key=1",
+            "http://h:1",
+            "http://h:1/v1beta/tunedModels/..%2Fx%3Fkey%3D1:streamGenerateContent?alt=sse",
+            "tunedModels/../x?key=1",
         ),
         ("openai-chat:x", "http://[::1]:9/", "http://[::1]:9/chat/completions", "x"),
     ],
@@ -50,7 +69,7 @@ def test_only_this_machine_is_this_machine(base_url: str, loopback: bool) -> Non
 
 
 @pytest.mark.parametrize(
-    "model", ["", "gpt", "practise", "openai-chat:", "openai-chat: ", "anthropic:x", ":x"]
+    "model", ["", "gpt", "practise", "openai-chat:", "openai-chat: ", "claude:x", ":x"]
 )
 def test_a_model_that_nobody_knows_says_what_to_set(model: str) -> None:
     with pytest.raises(ModelUnknownError) as caught:

@@ -12,7 +12,7 @@ from clankie.host.ports import LaneError
 from clankie.lanes.endpoint import endpoint
 from clankie.lanes.messages import UserText
 from clankie.lanes.model import ModelRequest, ModelUnreachableError
-from clankie.lanes.openai_chat import OpenAIChat
+from clankie.lanes.remote import RemoteModel
 from clankie.lanes.service import ServiceLane
 from fakes.clock import FakeClock, FakeIds
 from fakes.credentials import FakeCredentials
@@ -158,19 +158,19 @@ FAULTS = {
         streams(b'{"error": {"message": "no GPU"}}'), "model_server_error", "no GPU"
     ),
     "an answer without end": Fault(
-        never_ends(delta(content="words " * 1_000)),
+        never_ends([], delta(content="words " * 1_000)),
         "model_answer_too_long",
         "models.answer_chars",
         partial="words " * 33_333 + "wo",
     ),
     "a stream without an answer": Fault(
-        never_ends(b": still here, still here, still here\n" * 100_000),
+        never_ends([], b": still here, still here, still here\n" * 100_000),
         "model_bad_response",
         "64 MiB",
     ),
     "a huge line": Fault(streams(b"data: " + b"x" * 2_000_000), "model_bad_response", "1 MiB"),
     "calls without end": Fault(
-        never_ends(delta(tool_calls=[{"index": 0, "function": {"arguments": "x" * 100_000}}])),
+        never_ends([], delta(tool_calls=[{"index": 0, "function": {"arguments": "x" * 100_000}}])),
         "model_bad_response",
         "too many tools",
     ),
@@ -237,7 +237,7 @@ async def test_a_server_that_cannot_be_reached_in_time_is_not_asked_again() -> N
         raise httpx2.ConnectTimeout("")
 
     async with httpx2.AsyncClient(transport=httpx2.MockTransport(out_of_reach)) as client:
-        model = OpenAIChat(
+        model = RemoteModel(
             client=client,
             endpoint=endpoint(Models(model="openai-chat:any", base_url="http://192.0.2.1/v1")),
             secret=None,

@@ -34,6 +34,10 @@ from fakes.turn_host import FakeTurnHost, delivery, turn
 SECRET = "sk-hunter2-0123456789"
 
 
+def counted(**counts: int) -> Usage:
+    return Usage(model="openai-chat:any", **counts)
+
+
 class Lane:
     """The service lane in front of a scripted server."""
 
@@ -67,7 +71,7 @@ async def test_an_answer_is_streamed_and_its_usage_counted() -> None:
         result = await it.run("hi")
         assert result.text == it.host.shown == "Hello there"
         assert it.host.drafts == ["Hello", " there"]
-        assert result.usage == Usage(input_tokens=9, output_tokens=3, requests=1)
+        assert result.usage == counted(input_tokens=9, output_tokens=3, requests=1)
         assert it.host.marks >= 3
 
 
@@ -277,7 +281,7 @@ async def test_servers_may_differ_in_how_they_call_tools(events: list[bytes], co
 async def test_the_last_usage_counts_when_a_server_reports_as_it_goes() -> None:
     act = streams(usage(9, 1), delta(content="a"), usage(9, 2), delta("stop"), usage(9, 3), DONE)
     async with lane(act) as it:
-        assert (await it.run()).usage == Usage(input_tokens=9, output_tokens=3, requests=1)
+        assert (await it.run()).usage == counted(input_tokens=9, output_tokens=3, requests=1)
 
 
 # proves: SEC-3

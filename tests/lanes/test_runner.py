@@ -25,7 +25,7 @@ from clankie.lanes.model import (
     Reason,
     TextDelta,
 )
-from clankie.lanes.runner import CUT, Kit, Run
+from clankie.lanes.runner import CUT, Kit, Mind, Run
 from clankie.lanes.session import Session
 from clankie.lanes.tools import TOOLS, Bench, Done, NoArguments, Tool, bank
 from fakes.clock import FakeClock, FakeIds
@@ -45,7 +45,8 @@ class Lane:
         self.session = Session()
 
     async def run(self, request: TurnRequest) -> LaneResult:
-        return await Run(self.kit, self.model, request, self.host, self.session).result()
+        mind = Mind(model=self.model)
+        return await Run(self.kit, mind, request, self.host, self.session).result()
 
     def results(self) -> list[str]:
         """What the model was told of its calls."""
@@ -56,7 +57,7 @@ async def test_the_answer_is_exactly_what_was_drafted() -> None:
     lane = Lane(says("Hel", "lo", "!"))
     result = await lane.run(turn("hi"))
     assert result.text == lane.host.shown == "Hello!"
-    assert result.usage == Usage(input_tokens=10, output_tokens=2, requests=1)
+    assert result.usage == Usage(input_tokens=10, output_tokens=2, requests=1, model="practice")
     assert lane.session.messages == [UserText("hi"), AssistantText("Hello!")]
 
 
@@ -64,7 +65,7 @@ async def test_what_is_said_before_and_after_a_tool_are_two_paragraphs() -> None
     lane = Lane([TextDelta("I look."), *calls(("get_self_state", "{}"))], says("Done", "."))
     result = await lane.run(turn("hi"))
     assert result.text == lane.host.shown == "I look.\n\nDone."
-    assert result.usage == Usage(input_tokens=20, output_tokens=4, requests=2)
+    assert result.usage == Usage(input_tokens=20, output_tokens=4, requests=2, model="practice")
 
 
 async def test_the_prompt_holds_the_owners_settings_and_no_callers_words() -> None:
@@ -236,7 +237,9 @@ async def test_a_model_that_calls_tools_for_ever_is_stopped() -> None:
     assert caught.value.code == "tool_rounds_exhausted"
     assert "models.tool_rounds" in caught.value.detail
     assert len(lane.model.seen) == 3
-    assert caught.value.usage == Usage(input_tokens=30, output_tokens=6, requests=3)
+    assert caught.value.usage == Usage(
+        input_tokens=30, output_tokens=6, requests=3, model="practice"
+    )
 
 
 async def test_an_answer_beyond_its_bound_is_stopped_and_its_beginning_kept() -> None:
@@ -249,7 +252,7 @@ async def test_an_answer_beyond_its_bound_is_stopped_and_its_beginning_kept() ->
 
 
 async def test_an_answer_that_the_model_cut_says_so() -> None:
-    lane = Lane([TextDelta("half an"), Finished(reason=Reason.LENGTH)])
+    lane = Lane([TextDelta("half an"), Finished(Reason.LENGTH)])
     result = await lane.run(turn("hi"))
     assert result.text == lane.host.shown == f"half an\n\n{CUT}"
 

@@ -13,6 +13,7 @@ from clankie.lanes.service import ServiceLane
 from fakes.clock import START, FakeClock, FakeIds
 from fakes.credentials import FakeCredentials
 from fakes.model_server import ModelServer, says
+from fakes.model_wires import Chat, Google, Messages, Responses, Style
 from fakes.turn_host import FakeTurnHost, delivery, turn
 
 
@@ -139,3 +140,25 @@ def test_the_http_library_is_not_loaded_before_a_model_needs_it() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert "httpx2" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    "second", [Messages(), Responses(), Google()], ids=lambda one: one.provider
+)
+async def test_another_model_starts_from_the_log_and_sees_no_foreign_calls(second: Style) -> None:
+    chat = Chat()
+    script = [
+        chat.calls(("get_self_state", "{}")),
+        chat.says("first"),
+        second.says("second"),
+        chat.says("third"),
+    ]
+    async with ModelServer(script=script) as server, lane() as it:
+        host = FakeTurnHost()
+        for n, style in enumerate((chat, second, chat)):
+            base = f"{server.origin}/{style.path.split('/')[1]}"
+            settings = Settings(models=Models(model=style.model, base_url=base))
+            await it.run(turn(delivery(f"question {n}", n=n), settings=settings), host)
+        assert host.projections == 3
+        assert second.told(server.asked[2]) == []
+        assert chat.told(server.asked[3]) == []

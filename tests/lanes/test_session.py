@@ -108,8 +108,8 @@ def test_a_session_beyond_its_bound_is_not_continued() -> None:
     session = Session([UserText("x" * 69)])
     sessions.lend("c", session)
     sessions.keep("c", session)
-    assert sessions.take("c", 100) is None
-    assert sessions.take("c", 1_000) is None
+    assert sessions.take("c", 100, "") is None
+    assert sessions.take("c", 1_000, "") is None
 
 
 def test_a_session_evicted_during_its_turn_does_not_come_back() -> None:
@@ -118,7 +118,7 @@ def test_a_session_evicted_during_its_turn_does_not_come_back() -> None:
     sessions.lend("c", session)
     sessions.evict("c")
     sessions.keep("c", session)
-    assert sessions.take("c", 100) is None
+    assert sessions.take("c", 100, "") is None
     assert len(sessions) == 0
 
 
@@ -131,7 +131,7 @@ def test_a_late_end_of_an_evicted_turn_leaves_the_next_turns_session_alone() -> 
     sessions.drop("c", late)
     sessions.keep("c", late)
     sessions.keep("c", current)
-    assert sessions.take("c", 100) is current
+    assert sessions.take("c", 100, "") is current
 
 
 def test_the_least_recently_used_session_goes_first() -> None:
@@ -141,5 +141,5 @@ def test_the_least_recently_used_session_goes_first() -> None:
         sessions.lend(name, session)
         sessions.keep(name, session)
     assert len(sessions) == 2
-    assert sessions.take("a", 100) is None
-    assert sessions.take("b", 100) is not None
+    assert sessions.take("a", 100, "") is None
+    assert sessions.take("b", 100, "") is not None

@@ -15,7 +15,7 @@ from typing import Protocol
 from process.wire import TIMEOUT
 
 _CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["clankie.wiring.service", "clankie.lanes.openai_chat"])
+_CONTEXT.set_forkserver_preload(["clankie.wiring.service", "clankie.lanes.remote"])
 
 
 class Process(Protocol):

@@ -101,25 +101,47 @@ def test_a_write_that_fails_leaves_the_old_secrets(
     assert kept.secret_for("mine", ORIGIN) == "n3w"
 
 
-def test_a_key_in_the_environment_is_a_credential_for_its_own_service(path: Path) -> None:
+@pytest.mark.parametrize(
+    ("variable", "names", "origin"),
+    [
+        ("ANTHROPIC_API_KEY", ["anthropic"], "https://api.anthropic.com"),
+        ("GEMINI_API_KEY", ["google"], "https://generativelanguage.googleapis.com"),
+        ("GOOGLE_API_KEY", ["google"], "https://generativelanguage.googleapis.com"),
+        ("OPENAI_API_KEY", ["openai", "openai-chat"], "https://api.openai.com"),
+        ("XAI_API_KEY", ["xai"], "https://api.x.ai"),
+    ],
+)
+def test_a_key_in_the_environment_is_a_credential_for_its_own_service(
+    path: Path, variable: str, names: list[str], origin: str
+) -> None:
     # proves: SEC-3
-    credentials = FileCredentials(path, {"OPENAI_API_KEY": "sk-1"})
-    (listed,) = credentials.list()
-    assert listed == Credential(
-        name="openai", origin="https://api.openai.com", source="environment"
-    )
-    assert credentials.secret_for("openai", "https://api.openai.com/v1") == "sk-1"
-    assert credentials.secret_for("openai", "http://127.0.0.1:8000") is None
+    credentials = FileCredentials(path, {variable: "sk-1\n"})
+    assert credentials.list() == [
+        Credential(name=name, origin=origin, source="environment") for name in names
+    ]
+    for name in names:
+        assert credentials.secret_for(name, f"{origin}:443/v1") == "sk-1"
+        assert credentials.secret_for(name, "http://127.0.0.1:8000") is None
+        assert credentials.secret_for(name, f"{origin}.example.com") is None
+        assert not credentials.remove(name)
     assert credentials.known_secrets() == ["sk-1"]
-    assert not credentials.remove("openai")
     assert not path.exists()
 
 
+def test_of_two_variables_for_one_provider_the_first_counts_and_both_are_secrets(
+    path: Path,
+) -> None:
+    credentials = FileCredentials(path, {"GOOGLE_API_KEY": "old", "GEMINI_API_KEY": "new"})
+    google = "https://generativelanguage.googleapis.com"
+    assert credentials.secret_for("google", google) == "new"
+    assert sorted(credentials.known_secrets()) == ["new", "old"]
+
+
 def test_a_stored_secret_hides_the_one_in_the_environment(path: Path) -> None:
-    credentials = FileCredentials(path, {"OPENAI_API_KEY": "sk-1"})
-    credentials.put("openai", "https://api.openai.com", "sk-2")
+    credentials = FileCredentials(path, {"XAI_API_KEY": "sk-1"})
+    credentials.put("xai", "https://api.x.ai", "sk-2")
     assert [one.source for one in credentials.list()] == ["file"]
-    assert credentials.secret_for("openai", "https://api.openai.com") == "sk-2"
+    assert credentials.secret_for("xai", "https://api.x.ai") == "sk-2"
     assert credentials.known_secrets() == ["sk-2", "sk-1"]
 
 

@@ -172,6 +172,37 @@ class Lane(Protocol):
         ...
 
 
+# ── what there is to choose from ─────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelChoice:
+    """A model that could answer. `model` is None where the provider is known and no model is.
+
+    `source`: settings, credential, environment, local or practice. `ready`: it can be used as it
+    is. `sentence` says what it is or needs. `address`: where a local one answers.
+    """
+
+    provider: str
+    model: str | None
+    source: str
+    ready: bool
+    sentence: str
+    address: str | None = None
+
+
+class ModelChoices(Protocol):
+    """Which model answers now, why, and which others there are."""
+
+    def current(self, settings: Settings) -> ModelChoice:
+        """The one that answers; never waits."""
+        ...
+
+    async def choices(self, settings: Settings) -> Sequence[ModelChoice]:
+        """All there are, in the order in which they would be taken."""
+        ...
+
+
 # ── seats and rooms ──────────────────────────────────────────────────────────────────────────────
 
 

@@ -7,39 +7,87 @@ plain http to another machine.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Final
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, quote, urlsplit
 
 from clankie.host.credentials import origin_of
 from clankie.lanes.model import ModelUnknownError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from clankie.core.settings import Models
 
 PRACTICE: Final = "practice"
 
-PROVIDERS: Final = {
-    "openai-chat": "https://api.openai.com/v1",
-    "ollama": "http://127.0.0.1:11434/v1",
-    "lmstudio": "http://127.0.0.1:1234/v1",
+
+class Protocol(StrEnum):
+    """How a server is spoken to. The value ends the addresses of requests, where it can."""
+
+    CHAT = "/chat/completions"
+    MESSAGES = "/messages"
+    RESPONSES = "/responses"
+    GENERATE = "/models"
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """Where a provider is by default, and how it is spoken to.
+
+    `version` is the path of an address that names none, `usual` the model of those who have a key
+    and chose none.
+    """
+
+    base: str
+    protocol: Protocol
+    version: str = ""
+    usual: str = ""
+
+    @property
+    def paid(self) -> bool:
+        """Whether it asks for a key: what is not on this machine does."""
+        return self.base.startswith("https:")
+
+
+PROVIDERS: Final[Mapping[str, Provider]] = {
+    "anthropic": Provider(
+        "https://api.anthropic.com/v1", Protocol.MESSAGES, "/v1", "claude-sonnet-5-5"
+    ),
+    "openai": Provider("https://api.openai.com/v1", Protocol.RESPONSES, "/v1", "gpt-6.1-terra"),
+    "openai-chat": Provider("https://api.openai.com/v1", Protocol.CHAT, "", "gpt-6.1-terra"),
+    "google": Provider(
+        "https://generativelanguage.googleapis.com/v1beta",
+        Protocol.GENERATE,
+        "/v1beta",
+        "gemini-flash-latest",
+    ),
+    "xai": Provider("https://api.x.ai/v1", Protocol.CHAT, "/v1", "grok-4.7"),
+    "ollama": Provider("http://127.0.0.1:11434/v1", Protocol.CHAT),
+    "lmstudio": Provider("http://127.0.0.1:1234/v1", Protocol.CHAT),
 }
-"""Providers that speak the chat completions protocol, and where each is by default."""
+"""The providers by the name that stands before the colon in models.model."""
 
 _SCHEMES: Final = {"http", "https"}
-_PATH: Final = "/chat/completions"
+_HOME: Final = ("models/", "tunedModels/")  # what a model's name may begin with at Google
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """A checked address. `base` has no slash at its end; `origin` is scheme, host and port."""
+    """A checked address. `base` has no slash at its end; `origin` is scheme, host and port.
+
+    `own`: it is the provider's own address, not one that the owner put in its place.
+    """
 
     provider: str
+    protocol: Protocol
     model: str
     base: str
     origin: str
     encrypted: bool
     loopback: bool
+    own: bool
 
     @property
     def remedy(self) -> str:
@@ -48,8 +96,12 @@ class Endpoint:
 
     @property
     def url(self) -> str:
-        """Where chat requests go."""
-        return self.base + _PATH
+        """Where requests go."""
+        if self.protocol is not Protocol.GENERATE:
+            return self.base + self.protocol
+        home = next((one for one in _HOME if self.model.startswith(one)), "models/")
+        name = quote(self.model.removeprefix(home), safe="")
+        return f"{self.base}/{home}{name}:streamGenerateContent?alt=sse"
 
 
 def endpoint(models: Models) -> Endpoint:
@@ -58,24 +110,33 @@ def endpoint(models: Models) -> Endpoint:
     Raises:
         ModelUnknownError: no provider of ours, no model name, or an address that cannot be used.
     """
-    provider, _, model = models.model.partition(":")
-    if provider not in PROVIDERS or not model.strip():
+    name, _, model = models.model.partition(":")
+    provider = PROVIDERS.get(name)
+    if provider is None or not model.strip():
         known = ", ".join(f"{one}:NAME" for one in PROVIDERS)
         raise ModelUnknownError(
             f"The setting models.model is {models.model!r}, which names no model that can be used. "
             f"Set it to {PRACTICE} or one of {known} with `clankie settings set models.model …`."
         )
-    parts = _checked(models.base_url.strip() or PROVIDERS[provider])
-    path = parts.path.rstrip("/").removesuffix(_PATH).rstrip("/")
+    parts = _checked(models.base_url.strip() or provider.base)
+    path = parts.path.rstrip("/").removesuffix(provider.protocol).rstrip("/")
     origin = origin_of(f"{parts.scheme}://{parts.netloc}")
     return Endpoint(
-        provider=provider,
+        provider=name,
+        protocol=provider.protocol,
         model=model.strip(),
-        base=origin + path,
+        base=origin + (path or provider.version),
         origin=origin,
         encrypted=parts.scheme == "https",
         loopback=_is_loopback(parts.hostname or ""),
+        own=origin == home(name),
     )
+
+
+def home(provider: str) -> str:
+    """The origin of a provider of ours."""
+    parts = urlsplit(PROVIDERS[provider].base)
+    return origin_of(f"{parts.scheme}://{parts.netloc}")
 
 
 def _checked(url: str) -> SplitResult:

@@ -11,6 +11,7 @@ ModelError                    the turn fails; nothing is known to have happened 
 ├── ModelAnswerTooLongError      the answer goes beyond the owner's bound
 ├── ModelRefusedError            its content filter stopped it
 ├── ModelRequestRefusedError     it does not accept the request, or does not know the model
+├── ModelPictureError            it does not take the pictures that came with the message
 ├── ToolRoundsError              it called tools without end
 └── ModelUnknownError            the settings name no model that we can speak to
 
@@ -19,12 +20,12 @@ Every class has a stable ``code``; its sentence says what to do and holds no sec
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
+    from collections.abc import AsyncGenerator, Mapping, Sequence
 
     from clankie.lanes.messages import Message, ToolCall
 
@@ -40,11 +41,15 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
-    """One question to a model: who it is, what was said (oldest first), what it may call."""
+    """One question to a model: who it is, what was said (oldest first), what it may call.
+
+    `pictures` holds bytes by digest; of a picture that is not in it the model is told in words.
+    """
 
     system: str
     messages: Sequence[Message]
     tools: Sequence[ToolSpec] = ()
+    pictures: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
 
 
 class Reason(StrEnum):
@@ -74,15 +79,27 @@ class ToolCallPart:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finished:
-    """The end, always the last part. Tokens are what the provider says, 0 when it does not."""
+class Spent:
+    """Tokens of this response as the provider counted them so far; the last one counts.
 
-    reason: Reason = Reason.DONE
+    `input_tokens` is all that was read; `cache_read` and `cache_write` are the parts of it that
+    came from the provider's cache and went into it.
+    """
+
     input_tokens: int = 0
     output_tokens: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
 
 
-Part = TextDelta | Pulse | ToolCallPart | Finished
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The end, always the last part."""
+
+    reason: Reason = Reason.DONE
+
+
+Part = TextDelta | Pulse | ToolCallPart | Spent | Finished
 
 
 class Model(Protocol):
@@ -171,6 +188,12 @@ class ModelRequestRefusedError(ModelError):
     """The model server does not accept the request: unknown model, too much context."""
 
     code = "model_request_refused"
+
+
+class ModelPictureError(ModelError):
+    """The model does not take the pictures that came with the message."""
+
+    code = "model_picture_refused"
 
 
 class ToolRoundsError(ModelError):

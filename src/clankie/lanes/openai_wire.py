@@ -10,12 +10,18 @@ from typing import TYPE_CHECKING, Any, assert_never, cast
 
 import msgspec
 
+from clankie.lanes.album import looked_at
 from clankie.lanes.messages import AssistantText, Message, ToolResult, UserText
+from clankie.lanes.reading import encode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
+    from clankie.lanes.endpoint import Endpoint
     from clankie.lanes.model import ModelRequest, ToolSpec
+
+
+_Content = str | list[dict[str, Any]]
 
 
 class Function(msgspec.Struct):
@@ -63,11 +69,18 @@ class Choice(msgspec.Struct):
     finish_reason: str | None = None
 
 
+class Details(msgspec.Struct):
+    """What of the input came from a cache."""
+
+    cached_tokens: float | None = None
+
+
 class UsageWire(msgspec.Struct):
     """Tokens, as counted so far."""
 
     prompt_tokens: float | None = None
     completion_tokens: float | None = None
+    prompt_tokens_details: Details | None = None
 
 
 class Chunk(msgspec.Struct):
@@ -86,9 +99,8 @@ class Failure(msgspec.Struct):
     detail: Any = None
 
 
-decode_chunk = msgspec.json.Decoder(Chunk).decode
+decoder = msgspec.json.Decoder(Chunk)
 decode_failure = msgspec.json.Decoder(Failure).decode
-encode = msgspec.json.Encoder().encode
 
 
 def failure_words(error: Any) -> tuple[str, str]:  # noqa: ANN401 - whatever a server put there
@@ -102,11 +114,11 @@ def failure_words(error: Any) -> tuple[str, str]:  # noqa: ANN401 - whatever a s
     return "", ""
 
 
-def body(model: str, request: ModelRequest) -> bytes:
+def body(at: Endpoint, request: ModelRequest) -> bytes:
     """The request as JSON."""
     wire: dict[str, Any] = {
-        "model": model,
-        "messages": [{"role": "system", "content": request.system}, *_messages(request.messages)],
+        "model": at.model,
+        "messages": [{"role": "system", "content": request.system}, *_messages(request)],
         "stream": True,
         "stream_options": {"include_usage": True},
     }
@@ -120,13 +132,13 @@ def _tool(tool: ToolSpec) -> dict[str, Any]:
     return {"type": "function", "function": function}
 
 
-def _messages(messages: Sequence[Message]) -> Iterator[dict[str, Any]]:
+def _messages(request: ModelRequest) -> Iterator[dict[str, Any]]:
     """In order; neighbours of the same role become one, since some servers refuse two in a row."""
     last: dict[str, Any] | None = None
-    for message in messages:
-        wire = _message(message)
+    for message in request.messages:
+        wire = _message(message, request)
         if last is not None and _joins(last, wire):
-            last["content"] = f"{last['content']}\n\n{wire['content']}"
+            last["content"] = _joined(last["content"], wire["content"])
             continue
         if last is not None:
             yield last
@@ -140,10 +152,20 @@ def _joins(last: dict[str, Any], wire: dict[str, Any]) -> bool:
     return plain and last["role"] == wire["role"] and "tool_calls" not in wire
 
 
-def _message(message: Message) -> dict[str, Any]:
+def _joined(one: _Content, other: _Content) -> _Content:
+    if isinstance(one, str) and isinstance(other, str):
+        return f"{one}\n\n{other}"
+    return [*_parts(one), *_parts(other)]
+
+
+def _parts(content: _Content) -> list[dict[str, Any]]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+def _message(message: Message, request: ModelRequest) -> dict[str, Any]:
     match message:
-        case UserText(text=text):
-            return {"role": "user", "content": text}
+        case UserText():
+            return {"role": "user", "content": _content(message, request)}
         case AssistantText(text=text, calls=()):
             return {"role": "assistant", "content": text}
         case AssistantText(text=text, calls=calls):
@@ -160,3 +182,15 @@ def _message(message: Message) -> dict[str, Any]:
             return {"role": "tool", "tool_call_id": call_id, "content": text}
         case _:
             assert_never(message)
+
+
+def _content(message: UserText, request: ModelRequest) -> _Content:
+    if not message.pictures:
+        return message.text
+    parts: list[dict[str, Any]] = []
+    for seen in looked_at(message, request):
+        if isinstance(seen, str):
+            parts.append({"type": "text", "text": seen})
+        else:
+            parts.append({"type": "image_url", "image_url": {"url": seen.url}})
+    return parts

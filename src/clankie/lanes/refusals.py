@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -14,6 +15,7 @@ from clankie.lanes.model import (
     ModelBadResponseError,
     ModelCredentialError,
     ModelError,
+    ModelPictureError,
     ModelRateLimitedError,
     ModelRefusedError,
     ModelRequestRefusedError,
@@ -26,16 +28,34 @@ if TYPE_CHECKING:
 
     from clankie.lanes.endpoint import Endpoint
 
+_NOT_YOU: Final = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
 _FILTERED: Final = {"content_filter", "content_policy_violation"}
+
+
+_WRONG_KEY: Final = re.compile(
+    r"api.?key\b.{0,40}\b(invalid|expired|not valid|incorrect|not found)"
+    r"|\b(invalid|expired|incorrect|bad).{0,20}\bapi.?key",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Some providers say this with status 400."""
+
+_ABOUT_PICTURES: Final = re.compile(
+    r"\b(image|vision|visual|multi-?modal|modalit|picture)", re.IGNORECASE
+)
+_DELAY: Final = re.compile(rb'"retryDelay"\s*:\s*"(\d{1,6}(?:\.\d{1,9})?)s"')
 
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """Who asked whom and when; `quote` makes the server's words fit for a sentence of ours."""
+    """Who asked whom and when; `quote` makes the server's words fit for a sentence of ours.
+
+    `pictures`: some went along.
+    """
 
     at: Endpoint
     quote: Callable[[str], str]
     now: datetime
+    pictures: bool = False
 
 
 def refusal(status: int, headers: Mapping[str, str], body: bytes, asking: Asking) -> ModelError:
@@ -43,15 +63,23 @@ def refusal(status: int, headers: Mapping[str, str], body: bytes, asking: Asking
     at = asking.at
     wait = retry_after(headers, asking.now)
     message, code = _words(body)
+    if wait is None and (told := _DELAY.search(body)):
+        wait = float(told[1])
     said = f" It says: “{asking.quote(message)}”." if message else ""
     where = f"The model server at {at.origin}"
-    if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
+    if status in _NOT_YOU or (status == HTTPStatus.BAD_REQUEST and _WRONG_KEY.search(message)):
         return ModelCredentialError(
             f"{where} does not accept the credential {at.provider!r} (status {status}).{said} "
             f"Store a valid one with {at.remedy}."
         )
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         return _limited(where, said, wait)
+    if asking.pictures and _ABOUT_PICTURES.search(message):
+        return ModelPictureError(
+            f"{where} does not take a picture that came with the message (status {status}).{said} "
+            f"If {at.model!r} cannot look at pictures, choose another model with `clankie settings "
+            "set models.model …`; sent again, it will be told of the picture in words."
+        )
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return ModelServerError(
             f"{where} failed (status {status}).{said} Send the message again later, or look at "

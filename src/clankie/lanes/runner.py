@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, assert_never
 
 from clankie.core.conversation import Usage
 from clankie.host.ports import LaneError, LaneResult
+from clankie.lanes.album import Album
 from clankie.lanes.calls import answered
 from clankie.lanes.messages import AssistantText, ToolCall, ToolResult
 from clankie.lanes.model import (
@@ -27,15 +28,16 @@ from clankie.lanes.model import (
     Part,
     Pulse,
     Reason,
+    Spent,
     TextDelta,
     ToolCallPart,
     ToolRoundsError,
 )
-from clankie.lanes.prompt import heard, system_prompt
+from clankie.lanes.prompt import Hearing, heard, system_prompt
 from clankie.lanes.tools import Bench
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from clankie.core.receipt import Delivery
     from clankie.host.ports import Clock, Ids, TurnHost, TurnRequest
@@ -48,6 +50,14 @@ FIRST_PAUSE: Final = 0.5
 
 LONGEST_STEP: Final = 5.0
 """A wait is cut into steps of at most this, with a sign of life after each."""
+
+FILE_CHARS: Final = 100_000
+"""Characters of a file that came with a message, at most; less where the model reads little."""
+
+CUT_CALL: Final = (
+    "error: your answer reached its limit of length in this call; it was not run. Do it in smaller "
+    "steps."
+)
 
 CUT: Final = "[The model stopped here at its own limit of length.]"
 
@@ -62,6 +72,15 @@ class Kit:
     specs: Sequence[ToolSpec]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mind:
+    """A model, and what is known of it: whether it looks at pictures, and what it costs."""
+
+    model: Model
+    sees: bool = False
+    cost: Callable[[Sequence[Spent | None]], Awaitable[float | None]] | None = None
+
+
 @dataclass(slots=True)
 class _Reply:
     """One response of the model as it comes in."""
@@ -69,23 +88,36 @@ class _Reply:
     text: list[str] = field(default_factory=list[str])
     calls: list[ToolCall] = field(default_factory=list[ToolCall])
     finished: Finished | None = None
+    spent: Spent | None = None
     began: bool = False
+
+    @property
+    def cut(self) -> bool:
+        """Whether the last thing in it may have been cut."""
+        return self.finished is not None and self.finished.reason is Reason.LENGTH
 
 
 class Run:
     """One turn on its way."""
 
     def __init__(
-        self, kit: Kit, model: Model, request: TurnRequest, host: TurnHost, session: Session
+        self, kit: Kit, mind: Mind, request: TurnRequest, host: TurnHost, session: Session
     ) -> None:
-        self._kit, self._model, self._request, self._host = kit, model, request, host
+        self._kit, self._mind, self._request, self._host = kit, mind, request, host
         self._session = session
+        self._album = Album(host)
+        self._hearing = Hearing(
+            host=host,
+            ids=kit.ids,
+            sees=mind.sees,
+            limit=min(FILE_CHARS, request.settings.models.context_chars // 4),
+        )
         self._settings = request.settings
         self._system = system_prompt(request.settings.persona)
         self._answer: list[str] = []
         self._size = 0
         self._gap = False
-        self._usage = Usage()
+        self._spent: list[Spent | None] = []
 
     async def result(self) -> LaneResult:
         """Run it to its end.
@@ -97,12 +129,32 @@ class Run:
             await self._rounds()
         except ModelError as error:
             raise LaneError(
-                error.code, error.detail, partial="".join(self._answer), usage=self._usage
+                error.code,
+                error.detail,
+                partial="".join(self._answer),
+                usage=await self._usage(),
             ) from error
-        return LaneResult(text="".join(self._answer), usage=self._usage)
+        except LaneError as error:
+            # The host or an attachment ended it: what it cost until then is known all the same.
+            error.usage = error.usage or await self._usage()
+            raise
+        return LaneResult(text="".join(self._answer), usage=await self._usage())
+
+    async def _usage(self) -> Usage:
+        counted = [one for one in self._spent if one is not None]
+        cost = None
+        if self._mind.cost is not None and self._spent:
+            cost = await self._mind.cost(self._spent)
+        return Usage(
+            input_tokens=sum(one.input_tokens for one in counted),
+            output_tokens=sum(one.output_tokens for one in counted),
+            requests=len(self._spent),
+            model=self._settings.models.model,
+            cost_usd=cost,
+        )
 
     async def _rounds(self) -> None:
-        self._hear([self._request.delivery])
+        await self._hear([self._request.delivery])
         most = self._settings.models.tool_rounds
         for number in range(1, most + 1):
             reply = await self._ask()
@@ -110,20 +162,25 @@ class Run:
             if text or reply.calls:
                 self._session.add(AssistantText(text, tuple(reply.calls)))
             for index, call in enumerate(reply.calls):
-                await self._use(call, f"{self._request.attempt}-{number}-{index}")
+                if reply.cut and index == len(reply.calls) - 1:
+                    # Nobody can tell whether these are all its arguments.
+                    self._session.add(ToolResult(call.id, call.name, CUT_CALL))
+                else:
+                    await self._use(call, f"{self._request.attempt}-{number}-{index}")
             # In the last round nothing more can be taken in: it waits for a turn of its own.
             joined: Sequence[Delivery] = () if number == most else await self._host.steered()
             if not reply.calls and not joined:
                 return
-            self._hear(joined)
+            await self._hear(joined)
         raise ToolRoundsError(
             f"The model was asked {most} times in this turn and came to no end. What it wrote is "
             "kept. Ask for smaller steps, or raise models.tool_rounds with `clankie settings set`."
         )
 
-    def _hear(self, deliveries: Sequence[Delivery]) -> None:
+    async def _hear(self, deliveries: Sequence[Delivery]) -> None:
         for delivery in deliveries:
-            self._session.add(heard(delivery, self._kit.ids))
+            for message in await heard(delivery, self._hearing):
+                self._session.add(message)
 
     async def _use(self, call: ToolCall, call_id: str) -> None:
         bench = Bench(self._host, self._kit.clock, call_id)
@@ -132,8 +189,12 @@ class Run:
         self._session.add(ToolResult(call.id, call.name, text))
 
     async def _ask(self) -> _Reply:
+        messages = self._session.messages
         request = ModelRequest(
-            system=self._system, messages=self._session.messages, tools=self._kit.specs
+            system=self._system,
+            messages=messages,
+            tools=self._kit.specs,
+            pictures=await self._album.shown(messages),
         )
         repeats = 0
         while True:
@@ -167,16 +228,16 @@ class Run:
     async def _receive(self, request: ModelRequest, reply: _Reply) -> None:
         self._gap = bool(self._answer)
         try:
-            async with aclosing(self._model.stream(request)) as parts:
+            async with aclosing(self._mind.model.stream(request)) as parts:
                 async for part in parts:
                     reply.began = True
                     self._take(part, reply)
         finally:
             if reply.began:
-                self._count(reply.finished)
+                self._spent.append(reply.spent)
         if reply.finished is None:
             raise ModelBadResponseError("The model's answer ended in the middle. Send it again.")
-        if reply.finished.reason is Reason.LENGTH and not reply.calls:
+        if reply.cut and not reply.calls:
             self._say(f"\n\n{CUT}" if reply.text else CUT, reply)
 
     def _take(self, part: Part, reply: _Reply) -> None:
@@ -186,6 +247,8 @@ class Run:
                 return
             case ToolCallPart(call=call):
                 reply.calls.append(call)
+            case Spent():
+                reply.spent = part
             case Finished():
                 reply.finished = part
             case Pulse():
@@ -217,11 +280,3 @@ class Run:
                 f"The answer grew beyond {most} characters and was stopped; its beginning is kept. "
                 "Ask for less, or raise models.answer_chars with `clankie settings set`."
             )
-
-    def _count(self, finished: Finished | None) -> None:
-        before = self._usage
-        self._usage = Usage(
-            input_tokens=before.input_tokens + (finished.input_tokens if finished else 0),
-            output_tokens=before.output_tokens + (finished.output_tokens if finished else 0),
-            requests=before.requests + 1,
-        )

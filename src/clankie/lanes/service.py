@@ -6,26 +6,31 @@ It keeps sessions and, once a model over HTTP was needed, one client for all of 
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from clankie.host.framing import one_line
 from clankie.host.ports import LaneError
+from clankie.lanes.choice import LOCAL, Chooser
 from clankie.lanes.endpoint import PRACTICE, endpoint
-from clankie.lanes.model import ModelError
+from clankie.lanes.model import ModelError, ModelPictureError
 from clankie.lanes.practice import PracticeModel
-from clankie.lanes.runner import Kit, Run
-from clankie.lanes.session import Sessions, bound, seeded
+from clankie.lanes.prices import Prices
+from clankie.lanes.runner import Kit, Mind, Run
+from clankie.lanes.session import Sessions, bound, key_of, seeded
+from clankie.lanes.sight import sees
 from clankie.lanes.tools import TOOLS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from types import TracebackType
 
     import httpx2
 
     from clankie.core.settings import Models
     from clankie.host.ports import Clock, Credentials, Ids, LaneResult, TurnHost, TurnRequest
-    from clankie.lanes.model import Model
+    from clankie.lanes.endpoint import Endpoint
+    from clankie.lanes.model import Spent
     from clankie.lanes.tools import Tool
 
 PACE: Final = 0.01
@@ -36,7 +41,10 @@ _HIDDEN: Final = "[secret]"
 
 
 class ServiceLane:
-    """Implements `host.ports.Lane`. Leave it to close its connections."""
+    """Implements `host.ports.Lane`; `chooser` says which models there are.
+
+    Leave it to close its connections.
+    """
 
     def __init__(
         self,
@@ -46,12 +54,16 @@ class ServiceLane:
         *,
         pace: float = PACE,
         tools: Mapping[str, Tool[Any]] = TOOLS,
+        prices: Prices | None = None,
     ) -> None:
         specs = [tool.spec() for tool in tools.values()]
         self._kit = Kit(clock=clock, ids=ids, tools=tools, specs=specs)
         self._credentials = credentials
         self._practice = PracticeModel(clock, pace)
         self._sessions = Sessions()
+        self._prices = prices or Prices()
+        self._blind: set[str] = set()
+        self.chooser: Final = Chooser(credentials, self._opened, LOCAL)
         self._client: httpx2.AsyncClient | None = None
         self._opening = asyncio.Lock()
         self._model: str | None = None
@@ -82,15 +94,18 @@ class ServiceLane:
             LaneError: every known failure.
         """
         # Taken before anything can fail: what does not end well is not put back.
-        session = self._sessions.take(request.conversation, bound(request.settings))
-        model = await self._chosen(request.settings.models)
+        key = key_of(request.settings.models)
+        session = self._sessions.take(request.conversation, bound(request.settings), key)
+        mind = await self._chosen(request.settings.models)
         if session is None:
             session = seeded(await host.projection(), request.settings, self._kit.ids)
         self._sessions.lend(request.conversation, session)
         try:
-            result = await Run(self._kit, model, request, host, session).result()
+            result = await Run(self._kit, mind, request, host, session).result()
         except LaneError as error:
             self._last_error = error.code
+            if error.code == ModelPictureError.code:
+                self._blind.add(key)
             raise
         else:
             self._last_error = None
@@ -112,23 +127,24 @@ class ServiceLane:
             "sessions": len(self._sessions),
         }
 
-    async def _chosen(self, models: Models) -> Model:
+    async def _chosen(self, models: Models) -> Mind:
         self._model, self._address = models.model, None
         if models.model == PRACTICE:
-            return self._practice
+            return Mind(model=self._practice)
         try:
             return await self._remote(models)
         except ModelError as error:
             self._last_error = error.code
             raise LaneError(error.code, error.detail) from error
 
-    async def _remote(self, models: Models) -> Model:
+    async def _remote(self, models: Models) -> Mind:
         at = endpoint(models)
         self._address = at.origin
         client = await self._opened()
-        from clankie.lanes.openai_chat import OpenAIChat  # noqa: PLC0415 - as in `_open`
+        self._prices.prepare(at)
+        from clankie.lanes.remote import RemoteModel  # noqa: PLC0415 - as in `_open`
 
-        return OpenAIChat(
+        model = RemoteModel(
             client=client,
             endpoint=at,
             secret=self._credentials.secret_for(at.provider, at.origin),
@@ -136,6 +152,14 @@ class ServiceLane:
             clock=self._kit.clock,
             quote=self._quoted,
         )
+        return Mind(
+            model=model,
+            sees=sees(at.model) and key_of(models) not in self._blind,
+            cost=partial(self._cost, at),
+        )
+
+    async def _cost(self, at: Endpoint, spent: Sequence[Spent | None]) -> float | None:
+        return await self._prices.cost(at, spent, self._kit.clock.now())
 
     async def _opened(self) -> httpx2.AsyncClient:
         async with self._opening:
@@ -152,6 +176,6 @@ class ServiceLane:
 
 def _open() -> httpx2.AsyncClient:
     # A service that talks to no model server stays small: the library is loaded at first use.
-    from clankie.lanes.openai_chat import make_client  # noqa: PLC0415 - see above
+    from clankie.lanes.remote import make_client  # noqa: PLC0415 - see above
 
     return make_client()

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Final
 from clankie.core.conversation import Message as Said
 from clankie.core.conversation import Role
 from clankie.host.framing import Untrusted, framed
+from clankie.lanes.album import named
 from clankie.lanes.messages import AssistantText, Message, UserText, size_of
 
 if TYPE_CHECKING:
     from clankie.core.projection import Entry, Projection
-    from clankie.core.settings import Settings
+    from clankie.core.settings import Models, Settings
     from clankie.host.ports import Ids
 
 SESSIONS: Final = 256
@@ -27,10 +28,14 @@ _NOTE_ROOM: Final = size_of(UserText(_NOTE.format(count=2**53)))
 
 
 class Session:
-    """The messages of one conversation, oldest first."""
+    """The messages of one conversation, oldest first, as `model` said and heard them.
 
-    def __init__(self, messages: list[Message] | None = None) -> None:
+    Ids of calls and seals are the provider's own: no other model is ever shown this session.
+    """
+
+    def __init__(self, messages: list[Message] | None = None, model: str = "") -> None:
         self.messages: list[Message] = messages or []
+        self.model = model
         self.size = sum(size_of(message) for message in self.messages)
 
     def add(self, message: Message) -> None:
@@ -45,6 +50,11 @@ def bound(settings: Settings) -> int:
     Twice the projection's budget, or half of what the model can read, whichever is less.
     """
     return min(2 * settings.projection.budget, settings.models.context_chars // 2)
+
+
+def key_of(models: Models) -> str:
+    """Which model, and where: sessions do not pass from one to another."""
+    return f"{models.model} {models.base_url}"
 
 
 def seeded(projection: Projection, settings: Settings, ids: Ids) -> Session:
@@ -64,14 +74,14 @@ def seeded(projection: Projection, settings: Settings, ids: Ids) -> Session:
     elif messages and not isinstance(messages[0], UserText):
         # Some servers refuse a history that the assistant opens.
         messages.insert(0, UserText("[the conversation so far]", "note"))
-    return Session(messages)
+    return Session(messages, key_of(settings.models))
 
 
 def _seed(entry: Entry, ids: Ids) -> Message:
     body = entry.body
     if isinstance(body, Said):
         if body.role is Role.OWNER:
-            return UserText(body.text)
+            return UserText(_with_names(body))
         if body.role is Role.AGENT:
             return AssistantText(body.text)
         source, text = body.source or body.role.value, body.text
@@ -80,6 +90,14 @@ def _seed(entry: Entry, ids: Ids) -> Message:
     author = entry.author
     piece = Untrusted(source=source, author=f"{author.principal}:{author.id}", text=text)
     return UserText(framed(piece, ids), source)
+
+
+def _with_names(said: Said) -> str:
+    """The owner's words, and what came with them by name: it was shown once, in its own turn."""
+    names = ", ".join(
+        named(one.name, "picture" if one.image else "file") for one in said.attachments
+    )
+    return f"{said.text}\n\n[with it came {names}]" if names else said.text
 
 
 class Sessions:
@@ -97,10 +115,12 @@ class Sessions:
     def __len__(self) -> int:
         return len(self._kept) + len(self._lent)
 
-    def take(self, conversation: str, most: int) -> Session | None:
-        """The session to continue; None when there is none of at most `most` characters."""
+    def take(self, conversation: str, most: int, model: str) -> Session | None:
+        """The session of this model to continue; None without one of at most `most` characters."""
         session = self._kept.pop(conversation, None)
-        return session if session is not None and session.size <= most else None
+        if session is None or session.size > most or session.model != model:
+            return None
+        return session
 
     def lend(self, conversation: str, session: Session) -> None:
         """A turn uses it now."""

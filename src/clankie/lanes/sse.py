@@ -59,7 +59,7 @@ class Lines:
         if max(map(len, (self._rest, *lines))) > LINE_LIMIT:
             raise ModelBadResponseError(
                 f"The model server sent a line of more than {LINE_LIMIT >> 20} MiB. Look at the "
-                "server; it may not be an OpenAI-compatible one."
+                "server; it may speak another protocol."
             )
         return [payload for line in lines if (payload := _payload(line))]
 

@@ -1,6 +1,6 @@
 """The owner's secrets in a file of mode 0600, each bound to the origin it was stored for.
 
-The environment variable `OPENAI_API_KEY` counts as a credential too. It is never written anywhere.
+Keys in the environment count as credentials too, each for its provider's own address.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import msgspec
 
 from clankie.core.errors import InvalidFieldError, StorageUnavailableError
 from clankie.host.ports import Credential
+from clankie.store.environment import EnvironmentKeys
 from clankie.store.errors import CredentialsUnsafeError
 
 if TYPE_CHECKING:
@@ -22,10 +23,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FILE: Final = "file"
-ENVIRONMENT: Final = "environment"
-OPENAI: Final = "openai"
-OPENAI_KEY: Final = "OPENAI_API_KEY"
-OPENAI_ORIGIN: Final = "https://api.openai.com"
 _PORTS: Final = {"http": 80, "https": 443}
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 
@@ -45,7 +42,7 @@ class FileCredentials:
 
     def __init__(self, path: Path, environ: Mapping[str, str] | None = None) -> None:
         self._path = path
-        self._environ = os.environ if environ is None else environ
+        self._environment = EnvironmentKeys(os.environ if environ is None else environ)
 
     def list(self) -> Sequence[Credential]:
         """See the port."""
@@ -54,9 +51,7 @@ class FileCredentials:
             Credential(name=name, origin=entry.origin, source=FILE)
             for name, entry in sorted(stored.items())
         ]
-        if OPENAI not in stored and self._environment():
-            listed.append(Credential(name=OPENAI, origin=OPENAI_ORIGIN, source=ENVIRONMENT))
-        return listed
+        return [*listed, *(one for one in self._environment.list() if one.name not in stored)]
 
     def put(self, name: str, origin: str, secret: str) -> None:
         """See the port. Raises InvalidFieldError, StorageUnavailableError."""
@@ -80,18 +75,11 @@ class FileCredentials:
         entry = self._load().get(name)
         if entry is not None:
             return entry.secret if entry.origin == wanted else None
-        if name == OPENAI and wanted == OPENAI_ORIGIN:
-            return self._environment()
-        return None
+        return self._environment.secret_for(name, wanted)
 
     def known_secrets(self) -> Sequence[str]:
         """See the port."""
-        secrets = [entry.secret for entry in self._load().values()]
-        environment = self._environment()
-        return secrets if environment is None else [*secrets, environment]
-
-    def _environment(self) -> str | None:
-        return self._environ.get(OPENAI_KEY) or None
+        return [*(entry.secret for entry in self._load().values()), *self._environment.secrets()]
 
     def _load(self) -> dict[str, _Entry]:
         try:
