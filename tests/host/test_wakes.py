@@ -1,6 +1,7 @@
 """Wakes: due in their time, tried again with growing waits, then held until something changes."""
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 
 from clankie.core.conversation import OPERATOR
 from clankie.core.delivery import InputState, ServiceState
-from clankie.core.errors import WakeNotFoundError
+from clankie.core.errors import CommitUnknownError, WakeNotFoundError
 from clankie.core.ids import HEAD
 from clankie.host import credentials, deliveries, settings, wakes
 from clankie.host.cancel import CancelOutcome, cancel
@@ -18,7 +19,7 @@ from fakes.clock import FakeClock
 from fakes.hall import Hall, Machine, die
 from fakes.lane import ScriptedLane, call, fails, silence, steers
 from fakes.loop import virtual
-from fakes.trouble import pause_after, pause_before, trouble
+from fakes.trouble import lose, pause_after, pause_before, trouble
 
 HOUR = 3_600.0
 
@@ -154,6 +155,33 @@ def test_a_change_frees_a_held_wake_with_a_fresh_count(
             assert len([one for one in await hall.log() if one.get("role") == "external"]) == 1
 
     scenario()
+
+
+@pytest.mark.parametrize("gone", [True, False], ids=["client gone", "answer lost"])
+def test_what_was_set_free_runs_although_nobody_heard_of_it(tmp_path: Path, gone: bool) -> None:
+    # proves: FENCE-12
+    @virtual
+    async def scenario(clock: FakeClock) -> None:
+        async with Machine(tmp_path, clock).on(ScriptedLane(*[fails("x")] * 3)) as hall:
+            name = await hall.wake()
+            await clock.sleep(HOUR)
+            freed, go = asyncio.Event(), asyncio.Event()
+            stands = trouble(hall.house)
+            stands.plan("release_held", pause_after(freed, go) if gone else lose())
+            async with asyncio.TaskGroup() as tasks:
+                request = tasks.create_task(_quietly(wakes.release(hall.house)))
+                if gone:
+                    await freed.wait()
+                    request.cancel()
+                    go.set()
+            assert (await hall.ended(name, 1)).state is InputState.SETTLED
+
+    scenario()
+
+
+async def _quietly(request: Awaitable[object]) -> None:
+    with contextlib.suppress(CommitUnknownError):
+        await request
 
 
 @virtual

@@ -19,6 +19,7 @@ from clankie.core.ids import qualified
 from clankie.core.settings import DAY
 from clankie.host import journal
 from clankie.host.admit import admit
+from clankie.host.waiting import to_the_end
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -112,12 +113,22 @@ async def remove(house: House, wake: str) -> None:
 
 async def release(house: House, conversation: str | None = None, reason: str | None = None) -> int:
     """Something changed: held wakes may try again. Returns how many."""
-    count = await house.store.deliveries.release_held(conversation, reason)
-    for one in await house.store.conversations.list() if count else ():
-        if one.waiting > one.held:
-            house.captain.nudge(one.id)
-    house.captain.wakes_changed()
-    return count
+    return await to_the_end(_release(house, conversation, reason))
+
+
+async def _release(house: House, conversation: str | None, reason: str | None) -> int:
+    places = [
+        one.id
+        for one in await house.store.conversations.list()
+        if one.id == (conversation or one.id) and (one.waiting or one.running)
+    ]
+    try:
+        return await house.store.deliveries.release_held(conversation, reason)
+    finally:
+        # Also when nobody can tell: whoever was set free must be taken up.
+        for place in places:
+            house.captain.nudge(place)
+        house.captain.wakes_changed()
 
 
 async def tend_retention(house: House, captain: Captain) -> None:
