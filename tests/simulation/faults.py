@@ -185,8 +185,8 @@ FAULTS = (
         "a steering message joins and the lane never hears of it",
         (
             "host/turn.py",
-            "        self.progress()\n        return joined\n",
-            "        self.progress()\n        return ()\n",
+            "        return tuple(told)\n",
+            "        return ()\n",
         ),
     ),
     _fault(
