@@ -71,6 +71,8 @@ WATCHDOG = [
 ]
 
 WAKE = [
+    ("the stop has another code", '"budget_exhausted"', '"budget"'),
+    ("a spent budget is tried again", "if failure.code == EXHAUSTED:", 'if failure.code == "":'),
     (
         "the backoff does not double",
         "limits.first_backoff * 2 ** (failure.attempts - 1)",
@@ -249,6 +251,10 @@ IDS = [
 ]
 
 CONVERSATION = [
+    ("a room looks into others", "reader.kind is not Kind.ROOM", "reader.kind is not other.kind"),
+    ("a room cannot see itself", "reader.id == other.id or reader", "reader"),
+    ("nobody looks anywhere else", "or reader.kind is not Kind.ROOM", ""),
+    ("a list hides the model", 'wire["model"] = conversation.model', "pass"),
     ("a tool that just started is shown", "return phase is not ToolPhase.STARTED", "return True"),
     (
         "only tools that went well are shown",
@@ -278,6 +284,7 @@ CONVERSATION = [
 ]
 
 RECEIPT = [
+    ("a receipt hides what it cost", 'wire["usage"] = self.usage.to_wire()', "pass"),
     (
         "what was closed as unknown says nothing",
         "case InputState.UNCERTAIN | InputState.ABANDONED:\n            return",

@@ -32,6 +32,10 @@ GOAL = [
         "        pass\n    return replace(goal, state=state",
     ),
     ("an ended goal is stepped", "        raise TransitionRefusedError(", "        print("),
+    ("a step counts twice", "    if goal.counted:\n        return goal\n", ""),
+    ("a running step is followed by another", " or not goal.counted:", ":"),
+    ("a step counts as ended before it began", "counted=False)", "counted=True)"),
+    ("a step never counts as ended", "max(0, tokens), counted=True)", "max(0, tokens))"),
     ("a step keeps its number", "step=goal.step + 1", "step=goal.step"),
     ("steps of all goals share ids", "{self.id}-{self.step}", "goal-{self.step}"),
     ("all steps of a goal share an id", "{self.id}-{self.step}", "{self.id}-1"),
@@ -61,7 +65,6 @@ BUDGET = [
     ("goals are only warned", "if origin is Origin.OWNER", "if origin in {Origin.OWNER, 'goal'}"),
     ("the owner's budget has no end", "return Spending.WARN", "return Spending.FREE"),
     ("a budget of nothing is none", "models.daily_tokens:", "(models.daily_tokens or 1):"),
-    ("the stop has another code", '"budget_exhausted"', '"budget"'),
 ]
 
 MCP = [

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from clankie.core.mcp import McpServer
 
 NAMES = ["a", "notes", "web-search", "x" * 32]
-CREDENTIALS = st.from_regex(r"[a-z0-9][a-z0-9._-]{0,63}", fullmatch=True)
-PRINTABLE = st.text(st.characters(codec="utf-8", categories=["L", "N", "P"]), max_size=20)
-ENV = st.dictionaries(st.from_regex(r"[A-Z_][A-Z0-9_]{0,9}", fullmatch=True), CREDENTIALS)
-HEADERS = st.dictionaries(st.from_regex(r"[A-Za-z0-9-]{1,9}", fullmatch=True), CREDENTIALS)
+CREDENTIALS = st.sampled_from(["notes", "0", "a.b_c-d", "x" * 64])
+PRINTABLE = st.sampled_from(["", "-y", "two words", "--size=é", "x" * 1_024])
+ENV = st.dictionaries(st.sampled_from(["A", "_", "NOTES_TOKEN", "a1"]), CREDENTIALS)
+HEADERS = st.dictionaries(st.sampled_from(["Authorization", "x-key", "1"]), CREDENTIALS)
 
 
 def bodies() -> st.SearchStrategy[dict[str, Any]]:

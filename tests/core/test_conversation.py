@@ -2,6 +2,7 @@
 
 import json
 from datetime import datetime, timedelta, timezone
+from itertools import product
 from typing import Any
 
 import pytest
@@ -32,6 +33,7 @@ from clankie.core.conversation import (
     conversation_to_wire,
     event_to_wire,
     kind_name,
+    may_read,
     projectable,
     timestamp,
 )
@@ -159,6 +161,20 @@ def test_a_time_on_the_wire_is_utc_in_whole_milliseconds(naive: datetime, minute
 def test_the_state_in_lists_is_what_it_is_doing_now(facts: dict[str, Any], state: State) -> None:
     # proves: CONV-1
     assert conversation(**facts).state is state
+
+
+@pytest.mark.parametrize(("reader", "other"), [*product(Kind, Kind)])
+def test_a_room_may_look_at_itself_alone_and_everything_else_at_everything(
+    reader: Kind, other: Kind
+) -> None:
+    here, there = conversation(id="here", kind=reader), conversation(id="there", kind=other)
+    assert may_read(here, there) == (reader is not Kind.ROOM)
+    assert may_read(here, here)
+
+
+def test_a_list_names_the_model_only_where_the_default_does_not_answer() -> None:
+    assert conversation_to_wire(conversation(model="openai:small"))["model"] == "openai:small"
+    assert "model" not in conversation_to_wire(conversation())
 
 
 @pytest.mark.parametrize("kind", Kind)

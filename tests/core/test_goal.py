@@ -16,6 +16,7 @@ from clankie.core.goal import (
     BUDGET_LIMIT,
     TEXT_LIMIT,
     Goal,
+    GoalNotFoundError,
     GoalState,
     SeatDrivesError,
     after_step,
@@ -43,7 +44,7 @@ ACTIVE_AFTER = {
 
 
 def goal(**changed: Any) -> Goal:
-    """An active goal after three steps; 400 of 1,000 tokens are spent."""
+    """An active goal in its third step; 400 of 1,000 tokens are spent."""
     whole: dict[str, Any] = {
         "id": "goal-1",
         "conversation": "garden",
@@ -52,6 +53,7 @@ def goal(**changed: Any) -> Goal:
         "created_at": NOON,
         "spent": 400,
         "step": 3,
+        "counted": False,
         **changed,
     }
     return Goal(**whole)
@@ -69,7 +71,15 @@ def test_only_an_answered_step_within_the_budget_leaves_a_goal_active(
     else:
         assert (after.state, after.reason) == (state, "why")
     assert after.spent == (400 if ended in OPEN else 500)
-    assert replace(after, spent=400, state=state, reason=before.reason) == before
+    assert after.counted == (ended not in OPEN)
+    assert replace(after, spent=400, counted=False, state=state, reason=before.reason) == before
+
+
+@pytest.mark.parametrize(("state", "ended"), [*product(GoalState, InputState)])
+def test_a_step_is_taken_account_of_once(state: GoalState, ended: InputState) -> None:
+    # proves: SERV-5
+    before = goal(state=state, counted=True)
+    assert after_step(before, ended, 10_000, "late") == before
 
 
 @pytest.mark.parametrize("ended", [InputState.SETTLED, InputState.ABSORBED])
@@ -116,7 +126,7 @@ def test_a_step_may_say_that_the_goal_is_done_however_it_ends_itself(
 @pytest.mark.parametrize("state", sorted(set(GoalState) - {GoalState.ACTIVE}))
 def test_a_goal_that_is_not_active_is_neither_finished_nor_stepped(state: GoalState) -> None:
     # proves: SERV-5
-    ended = goal(state=state, reason="why")
+    ended = goal(state=state, reason="why", counted=True)
     assert finished(ended, reached=True) == ended
     with pytest.raises(TransitionRefusedError) as refused:
         stepped(ended)
@@ -125,10 +135,19 @@ def test_a_goal_that_is_not_active_is_neither_finished_nor_stepped(state: GoalSt
 
 def test_a_step_has_the_next_number_and_an_id_of_goal_and_number() -> None:
     # proves: SERV-5
-    first = stepped(goal(step=0))
-    assert (first.step, first.step_id) == (1, "goal-1-1")
-    assert replace(first, step=0, counted=True) == goal(step=0)
+    new = Goal(id="goal-1", conversation="garden", text="x", token_budget=1, created_at=NOON)
+    first = stepped(new)
+    assert (first.step, first.step_id, first.counted) == (1, "goal-1-1", False)
+    assert replace(first, step=0, counted=True) == new
     assert goal(text="Other words.", spent=7).step_id == goal().step_id
+
+
+@pytest.mark.parametrize("ended", sorted(OPEN))
+def test_no_step_follows_one_that_has_not_ended(ended: InputState) -> None:
+    # proves: SERV-5
+    with pytest.raises(TransitionRefusedError):
+        stepped(after_step(goal(), ended, 100, None))
+    assert stepped(after_step(goal(), InputState.SETTLED, 100, None)).step == 4
 
 
 @given(
@@ -150,22 +169,22 @@ class Pursuit(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.goal = self.before = goal(spent=0, step=0, token_budget=100)
+        self.goal = self.before = goal(spent=0, step=0, token_budget=100, counted=True)
         self.ids: list[str] = []
         self.cost = 0
 
     @rule()
     def step(self) -> None:
         self.before = self.goal
-        if self.goal.state is GoalState.ACTIVE:
+        if self.goal.state is GoalState.ACTIVE and self.goal.counted:
             self.goal = stepped(self.goal)
             self.ids.append(self.goal.step_id)
 
     @rule(ended=st.sampled_from(InputState), tokens=st.integers(-50, 50))
     def end_step(self, ended: InputState, tokens: int) -> None:
         self.before = self.goal
+        self.cost += 0 if ended in OPEN or self.goal.counted else max(0, tokens)
         self.goal = after_step(self.goal, ended, tokens, None)
-        self.cost += 0 if ended in OPEN else max(0, tokens)
 
     @rule(reached=st.booleans())
     def finish(self, *, reached: bool) -> None:
@@ -181,7 +200,7 @@ class Pursuit(RuleBasedStateMachine):
     def what_has_ended_stays_as_it_ended(self) -> None:
         if self.before.state is not GoalState.ACTIVE:
             ended = self.before
-            assert replace(self.goal, spent=ended.spent) == ended
+            assert replace(self.goal, spent=ended.spent, counted=ended.counted) == ended
         assert (self.goal.reason is None) == (self.goal.state is GoalState.ACTIVE)
 
     @invariant()
@@ -247,8 +266,12 @@ def test_a_goal_out_of_bounds_is_refused_and_the_field_named(
     assert (refused.value.path, refused.value.rule) == (path, what)
 
 
-def test_a_driving_seat_is_a_refusal_with_a_code_and_a_way_out() -> None:
+def test_a_missing_goal_and_a_driving_seat_are_refusals_with_a_code() -> None:
     # proves: SERV-5
+    missing = GoalNotFoundError("garden")
+    assert isinstance(missing, RefusedError)
+    assert (missing.code, missing.facts) == ("goal_not_found", {"conversation": "garden"})
+    assert "'garden'" in missing.detail
     error = SeatDrivesError()
     assert isinstance(error, RefusedError)
     assert error.code == "goal_seat_drives"

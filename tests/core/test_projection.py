@@ -280,6 +280,15 @@ def test_a_budget_smaller_than_the_limit_of_a_message_still_shows_the_newest() -
     assert "characters cut" in projecting.done(1).text
 
 
+def test_a_tool_that_is_longer_than_the_budget_is_cut_to_it_rather_than_left_out() -> None:
+    limits = ProjectionLimits(budget=1_000, tool_detail=10_000)
+    view = project([message(10), tool(6_000)], limits)
+    (entry,) = view.entries
+    assert isinstance(entry.body, Tool)
+    assert entry.body.detail.endswith("characters cut]")
+    assert 900 < len(view.text) <= 1_000
+
+
 def test_a_name_without_end_does_not_take_the_view() -> None:
     projecting = Projecting(ProjectionLimits(budget=1_000))
     wide = Tool(call_id="c", name="n" * 5_000, phase=ToolPhase.COMPLETED, delivery_id="d")

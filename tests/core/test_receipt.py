@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from clankie.core.conversation import Usage
 from clankie.core.delivery import InputState, SeatState, ServiceState
 from clankie.core.receipt import Attempt, Delivery, ToolCall, explain, tool_started
 from core.kit import NOON, delivery
@@ -114,6 +115,7 @@ def test_a_fresh_receipt_shows_what_is_known_and_nothing_else() -> None:
 
 def test_a_full_receipt_shows_everything_but_the_words() -> None:
     # proves: FENCE-7
+    cost = Usage(input_tokens=30, output_tokens=4, requests=2)
     whole = delivery(
         state=InputState.ABSORBED,
         settled_at=NOON + timedelta(seconds=9),
@@ -126,7 +128,7 @@ def test_a_full_receipt_shows_everything_but_the_words() -> None:
         held="credential_rejected",
         attempts=(
             attempt(ServiceState.RELEASED, ended_at=NOON, code="recipient_absent"),
-            attempt(ServiceState.COMPLETED, n=2, into="m-0", tools=(LOOK, POST)),
+            attempt(ServiceState.COMPLETED, n=2, into="m-0", usage=cost, tools=(LOOK, POST)),
         ),
     )
     assert json.loads(json.dumps(whole.to_wire())) == {
@@ -161,6 +163,7 @@ def test_a_full_receipt_shows_everything_but_the_words() -> None:
                 "state": "completed",
                 "started_at": "2026-11-30T12:00:00.000Z",
                 "into": "m-0",
+                "usage": {"input_tokens": 30, "output_tokens": 4, "requests": 2},
                 "evidence": {
                     "tools": [
                         {"call_id": "c-1", "name": "look", "effect": False, "state": "completed"},

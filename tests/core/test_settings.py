@@ -9,6 +9,7 @@ from zoneinfo import available_timezones
 
 import pytest
 from hypothesis import example, given
+from hypothesis import settings as effort
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
@@ -404,4 +405,5 @@ class Owner(RuleBasedStateMachine):
 
 def test_after_any_changes_the_tree_is_what_was_asked_and_within_bounds() -> None:
     # proves: BASE-1
-    run_state_machine_as_test(Owner)
+    # Few steps: each looks at the whole tree.
+    run_state_machine_as_test(Owner, settings=effort(stateful_step_count=15))

@@ -13,6 +13,7 @@ from clankie.core.errors import InvalidFieldError
 from clankie.core.settings import DEFAULTS, WakeLimits
 from clankie.core.wake import (
     CREDENTIAL_REJECTED,
+    EXHAUSTED,
     STALLED,
     STOPPED,
     Again,
@@ -26,7 +27,7 @@ from clankie.core.wake import (
 from core.kit import NOON
 
 LIMITS = DEFAULTS.wakes
-CODES = [STALLED, STOPPED, CREDENTIAL_REJECTED, "provider_unavailable"]
+CODES = [STALLED, STOPPED, CREDENTIAL_REJECTED, EXHAUSTED, "provider_unavailable"]
 
 
 def failure(**changed: Any) -> Failure:
@@ -80,6 +81,13 @@ def test_it_waits_5_s_from_settlement_then_10_s_then_it_is_held(
 def test_a_rejected_credential_holds_after_one() -> None:
     # proves: FENCE-12
     assert after_failure(failure(code=CREDENTIAL_REJECTED), LIMITS) == Hold("credential_rejected")
+
+
+@pytest.mark.parametrize("attempts", [1, 2, 3])
+def test_one_that_was_stopped_by_the_daily_budget_is_held_and_says_so(attempts: int) -> None:
+    # proves: SERV-8
+    stopped = failure(code=EXHAUSTED, attempts=attempts)
+    assert after_failure(stopped, LIMITS) == Hold("budget_exhausted")
 
 
 @pytest.mark.parametrize("code", [STALLED, STOPPED])
@@ -202,7 +210,8 @@ class Backoff(RuleBasedStateMachine):
         )
         answer = after_failure(what, LIMITS)
         cut = code in {STALLED, STOPPED} and (tool or effect)
-        must_hold = cut or effect or code == CREDENTIAL_REJECTED or self.tries == LIMITS.attempts
+        at_once = code in {CREDENTIAL_REJECTED, EXHAUSTED}
+        must_hold = cut or effect or at_once or self.tries == LIMITS.attempts
         assert isinstance(answer, Hold) == must_hold
         if isinstance(answer, Hold):
             self.held = answer.reason

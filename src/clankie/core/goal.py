@@ -120,9 +120,9 @@ def stepped(goal: Goal) -> Goal:
     """The goal with its next step about to be admitted.
 
     Raises:
-        TransitionRefusedError: it is not active.
+        TransitionRefusedError: it is not active, or its present step is not taken account of.
     """
-    if goal.state is not GoalState.ACTIVE:
+    if goal.state is not GoalState.ACTIVE or not goal.counted:
         raise TransitionRefusedError(f"The goal {goal.id!r}", goal.state, "stepped")
     return replace(goal, step=goal.step + 1, counted=False)
 
@@ -139,8 +139,11 @@ def after_step(goal: Goal, ended: InputState, tokens: int, code: str | None) -> 
     """The goal after its present step ended like this, having cost `tokens`.
 
     One that a step declared done stays done, however the step itself ended. A step that has not
-    ended changes nothing. Usage is what a model server says: less than nothing counts as nothing.
+    ended changes nothing, nor does one that is taken account of already. Usage is what a model
+    server says: less than nothing counts as nothing.
     """
+    if goal.counted:
+        return goal
     spent = replace(goal, spent=goal.spent + max(0, tokens), counted=True)
     match ended:
         case InputState.QUEUED | InputState.RUNNING:

@@ -12,7 +12,7 @@ from clankie.core.errors import InvalidFieldError
 SERVERS: Final = 16
 """Servers at most."""
 
-# Single dashes between: a tool is named server, two dashes or underscores, tool.
+# No underscore: a tool is named server__tool, and no name may pass for another's.
 _NAME: Final = re.compile(r"(?=.{1,32}\Z)[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 _CREDENTIAL: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
