@@ -132,11 +132,6 @@ async def test_the_longest_text_is_taken(api: Api) -> None:
     assert (await api.send("x" * 65_536, "m-1")).status == 202
 
 
-async def test_attachments_are_refused_until_they_are_built(api: Api) -> None:
-    answer = await api.send("look", "m-1", fields={"attachments": [{"sha256": "0" * 64}]})
-    assert (answer.status, answer.code) == (422, "unsupported")
-
-
 async def test_a_conversation_that_is_not_there_is_404(api: Api) -> None:
     answer = await api.send("hello", "m-1", here="/v1/conversations/nowhere")
     assert (answer.status, answer.code) == (404, "conversation_not_found")

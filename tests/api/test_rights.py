@@ -26,6 +26,7 @@ NAMES = {
     "{wake}": "w-unknown",
     "{token}": "t-unknown",
     "{name}": "model",
+    "{digest}": "0" * 64,
 }
 BODIES: dict[tuple[str, str], object] = {
     ("POST", "/v1/conversations"): {"request_id": "r-1", "name": "side", "kind": "global"},
@@ -40,6 +41,13 @@ BODIES: dict[tuple[str, str], object] = {
     ("PUT", "/v1/credentials/{name}"): {"origin": "https://example.com", "secret": "s"},
     ("POST", "/v1/backups"): {},
     ("POST", "/v1/login"): {"code": "WRONG234"},
+    ("PUT", "/v1/conversations/{conversation}/goal"): {"text": "go on", "token_budget": 1},
+    ("POST", "/v1/mcp-servers/{name}/agree"): {"hash": "abc"},
+}
+QUERIES = {
+    ("GET", "/v1/conversations/{conversation}/html"): "?cursors=1",
+    ("GET", "/v1/conversations/{conversation}/search"): "?q=word",
+    ("POST", "/v1/attachments"): "?name=a.txt",
 }
 STREAMS = {("GET", "/v1/feed")}
 
@@ -71,6 +79,10 @@ async def asked(
                 return Answer(200, cast("Any", None), b"{}")
             raw = await stream.chunk() or b"{}"
             return Answer(stream.status, cast("Any", None), raw)
+    path += QUERIES.get(route, "")
+    if route == ("POST", "/v1/attachments"):
+        head = {"content-type": "text/plain"}
+        return await api.ask(method, path, raw=b"words", headers=head, token=token)
     return await api.ask(method, path, BODIES.get(route), token=token)
 
 

@@ -6,7 +6,7 @@ that stays alive is a promise without a test. `old` stands in its module exactly
 
 from dataclasses import dataclass
 
-from core import faults_fence, faults_rest, faults_spending
+from core import faults_fence, faults_pictures, faults_rest, faults_spending
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,7 @@ FAULTS = [
         "goal": faults_spending.GOAL,
         "budget": faults_spending.BUDGET,
         "mcp": faults_spending.MCP,
+        "pictures": faults_pictures.PICTURES,
     }.items()
     for name, old, new in faults
 ]

@@ -13,15 +13,19 @@ from starlette.routing import Route, Router
 
 from clankie import __version__
 from clankie.api import (
+    attachments,
     console,
     conversations,
     credentials,
     deliveries,
     events,
     feed,
+    goals,
     inputs,
     login,
+    models,
     openapi,
+    reading,
     service,
     settings,
     tokens,
@@ -38,11 +42,14 @@ if TYPE_CHECKING:
 
 _RESOURCES = (
     conversations,
+    reading,
+    goals,
     deliveries,
     wakes,
     settings,
     tokens,
     credentials,
+    models,
     service,
     login,
 )
@@ -56,7 +63,7 @@ class Routes:
     def __init__(self) -> None:
         self.framework = _framework()
         self.hot: list[BaseRoute] = [*inputs.routes(), *events.routes(), *feed.routes()]
-        self.hot.extend(console.routes())
+        self.hot += [*attachments.routes(), *reading.hot_routes(), *console.routes()]
         self.hot.extend(openapi.routes(self.framework))
         self._router = Router(self.hot, redirect_slashes=False, default=self.framework)
 

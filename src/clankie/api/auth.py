@@ -25,10 +25,14 @@ _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who a request is from. `token` is the id of the record that says so."""
+    """Who a request is from. `token` is the id of the record that says so.
+
+    `session`: it is the cookie of a browser.
+    """
 
     token: str
     author: Author
+    session: bool = False
 
 
 def identify(tokens: Tokens, method: str, head: dict[bytes, bytes]) -> Caller:
@@ -70,7 +74,7 @@ def _by_cookie(tokens: Tokens, session: str) -> Caller:
     token = tokens.who(session)
     if token is None or token.principal != SESSION:
         raise TokenUnknownError
-    return Caller(token.id, OPERATOR)
+    return Caller(token.id, OPERATOR, session=True)
 
 
 def _cookie(head: dict[bytes, bytes]) -> str | None:

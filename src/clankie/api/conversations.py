@@ -22,6 +22,7 @@ routes = router("conversations")
 
 _SECTION = f"({'|'.join(selfstate.SECTIONS)})"
 _SECTIONS = {"pattern": f"^{_SECTION}(,{_SECTION})*$"}
+_MODEL = r"^(practice|[a-z][a-z0-9-]*:[^\s:][^\s]*)$"
 _HERE = "/v1/conversations/{conversation}"
 
 
@@ -36,10 +37,13 @@ class NewConversationBody(Body):
     )
 
 
-class RenameBody(Body):
-    """Another name for it."""
+class ChangeBody(Body):
+    """Another name for it, or another model that answers in it; null: the one of the settings."""
 
-    name: str = Field(min_length=1, max_length=80)
+    name: str | None = Field(default=None, min_length=1, max_length=80)
+    model: str | None = Field(
+        default=None, min_length=3, max_length=200, json_schema_extra={"pattern": _MODEL}
+    )
     expected_revision: Revision
 
 
@@ -87,16 +91,31 @@ async def read_conversation(call: Asked, conversation: Here) -> Json:
 
 
 @routes.patch(_HERE)
-async def rename_conversation(call: Asked, conversation: Here, body: RenameBody) -> Json:
-    """Give it another name."""
-    after = await conversations.rename(call.house, conversation, body.name, body.expected_revision)
-    return Json(conversation_to_wire(after))
+async def change_conversation(call: Asked, conversation: Here, body: ChangeBody) -> Json:
+    """Give it another name, or let another model answer in it."""
+    house, revision, after = call.house, body.expected_revision, None
+    if body.name is not None:
+        after = await conversations.rename(house, conversation, body.name, revision)
+        revision = after.revision
+    if "model" in body.model_fields_set:
+        after = await conversations.set_model(house, conversation, body.model, revision)
+    return Json(conversation_to_wire(after or await house.store.conversations.get(conversation)))
 
 
 @routes.delete(_HERE)
 async def close_conversation(call: Asked, conversation: Here) -> Json:
     """Close it: what waits is not sent, the log stays readable."""
     after = await conversations.close(call.house, conversation, call.author)
+    return Json(conversation_to_wire(after))
+
+
+@routes.post(f"{_HERE}/purge")
+async def purge_conversation(call: Asked, conversation: Here) -> Json:
+    """Remove the content of a closed conversation for good; ids and fingerprints stay."""
+    try:
+        after = await conversations.purge(call.house, conversation)
+    finally:
+        call.door.rendered.forget(conversation)
     return Json(conversation_to_wire(after))
 
 

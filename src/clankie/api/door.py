@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from clankie.api.assets import Files
 from clankie.api.login_codes import LoginCodes
+from clankie.api.markdown import Rendered
 from clankie.api.streams import Streams
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class Door:
     config: ApiConfig
     streams: Streams = field(default_factory=Streams)
     codes: LoginCodes = field(default_factory=LoginCodes)
+    rendered: Rendered = field(default_factory=Rendered)
     files: Files = field(init=False)
 
     def __post_init__(self) -> None:

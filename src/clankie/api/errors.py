@@ -27,8 +27,8 @@ class UnsupportedMediaTypeError(RefusedError):
 
     code = "unsupported_media_type"
 
-    def __init__(self) -> None:
-        super().__init__("Send the body as Content-Type: application/json.")
+    def __init__(self, wanted: str = "application/json") -> None:
+        super().__init__(f"Send the body as Content-Type: {wanted}.")
 
 
 class BodyTooLargeError(RefusedError):

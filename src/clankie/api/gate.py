@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clankie.api import problems
+from clankie.api import attachments, problems
 from clankie.api.auth import identify
 from clankie.api.call import CALLER, DOOR
-from clankie.api.guard import HEAD, Exchange, Names, read_head
+from clankie.api.guard import BODY_LIMIT, HEAD, Exchange, Names, read_head
 from clankie.api.rights import public
 from clankie.core.errors import RefusedError
 from clankie.host import journal
@@ -39,7 +39,7 @@ class Gate:
         exchange = Exchange(receive, send)
         try:
             head = scope[HEAD] = read_head(scope["headers"])
-            exchange.expect(head)
+            exchange.expect(head, self._bound(scope))
             self._names.check(scope, head)
             if not public(scope["method"], scope["path"]):
                 scope[CALLER] = identify(self.door.house.tokens, scope["method"], head)
@@ -51,6 +51,11 @@ class Gate:
                 journal.defect("answer broke off", error, path=scope["path"])
                 raise
             await problems.explain(error, self.door.house.ids).send(exchange.send)
+
+    def _bound(self, scope: Scope) -> int:
+        if scope["path"] == attachments.PATH:
+            return self.door.house.settings.attachments.bytes
+        return BODY_LIMIT
 
     async def _websocket(self, scope: Scope, send: Send) -> None:
         """There are none yet: all are turned away, foreign ones with the guard's reason."""

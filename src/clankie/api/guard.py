@@ -2,7 +2,8 @@
 
 Rule 1: `Host` is one of our names with our port: a page that rebinds DNS to us is turned away.
 Rule 2: an `Origin` that is not ours is turned away; there are no CORS headers, ever.
-Rule 3: heads are at most 16 KiB, bodies at most 1 MiB, and neither is read any further.
+Rule 3: heads are at most 16 KiB, bodies at most 1 MiB (attachments as the setting says), and
+        neither is read any further.
 """
 
 from __future__ import annotations
@@ -102,26 +103,28 @@ class Exchange:
     def __init__(self, receive: Receive, send: Send) -> None:
         self._receive = receive
         self._send = send
+        self._limit = BODY_LIMIT
         self._length = 0
         self._taken = 0
         self._read = True
         self.started = False
 
-    def expect(self, head: dict[bytes, bytes]) -> None:
-        """Learn from the head whether a body follows."""
+    def expect(self, head: dict[bytes, bytes], limit: int = BODY_LIMIT) -> None:
+        """Learn from the head whether a body follows; at most `limit` bytes of it are read."""
+        self._limit = limit
         length = head.get(b"content-length", b"0")
         self._length = int(length) if length.isdigit() else 0
         self._read = self._length == 0 and b"transfer-encoding" not in head
 
     async def receive(self) -> Message:
         """The next piece of the body. Raises BodyTooLargeError, and reads no further."""
-        if self._length > BODY_LIMIT or self._taken > BODY_LIMIT:
-            raise BodyTooLargeError(BODY_LIMIT)
+        if self._length > self._limit or self._taken > self._limit:
+            raise BodyTooLargeError(self._limit)
         message = await self._receive()
         if message["type"] == "http.request":
             self._taken += len(message.get("body", b""))
-            if self._taken > BODY_LIMIT:
-                raise BodyTooLargeError(BODY_LIMIT)
+            if self._taken > self._limit:
+                raise BodyTooLargeError(self._limit)
             self._read = self._read or not message.get("more_body", False)
         return message
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import msgspec
@@ -11,7 +13,8 @@ from clankie.api.replies import Reply
 from clankie.api.routing import plain, read_body
 from clankie.core import ids
 from clankie.core.admission import TEXT_LIMIT, Mode, Offer
-from clankie.core.errors import InvalidFieldError, UnsupportedError
+from clankie.core.errors import InvalidFieldError
+from clankie.host import attachments
 from clankie.host.admit import admit
 
 if TYPE_CHECKING:
@@ -24,6 +27,9 @@ if TYPE_CHECKING:
 
 _MODES: Final = {mode.value: mode for mode in Mode}
 _REVISIONS: Final = 2**53
+_ATTACHMENTS: Final = 32
+"""The most that the setting attachments.count can allow."""
+_DIGEST: Final = re.compile(attachments.DIGEST)
 _ENCODER: Final = msgspec.json.Encoder()
 
 
@@ -33,8 +39,12 @@ async def post_input(hot: Hot) -> None:
     body = decode(await read_body(hot.receive))
     conversation = ids.conversation_id(hot.path["conversation"])
     offer = offered(conversation, body, hot)
+    files = attached(cast("Mapping[str, Any]", body).get("attachments"))
     hot.call.allow()
     hot.call.sees(conversation)
+    if files:
+        found = await attachments.named(hot.call.house, files)
+        offer = replace(offer, attachments=found)
     admitted = await admit(hot.call.house, offer)
     await Reply(202 if admitted.fresh else 200, _encoded(admitted)).send(hot.send)
 
@@ -44,7 +54,6 @@ def offered(conversation: str, body: object, hot: Hot) -> Offer:
 
     Raises:
         InvalidFieldError: names the first field that is wrong.
-        UnsupportedError: it carries attachments.
     """
     if not isinstance(body, dict):
         raise InvalidFieldError("body", "a JSON object")
@@ -55,7 +64,7 @@ def offered(conversation: str, body: object, hot: Hot) -> Offer:
     if not isinstance(text, str) or not 1 <= len(text) <= TEXT_LIMIT or text.isspace():
         raise InvalidFieldError("text", f"1 to {TEXT_LIMIT} characters, not blank")
     author = hot.call.author
-    offer = Offer(
+    return Offer(
         delivery_id=ids.qualified(author.id, ids.delivery_id(given)),
         conversation=conversation,
         text=text,
@@ -64,8 +73,6 @@ def offered(conversation: str, body: object, hot: Hot) -> Offer:
         expected_revision=_revision(fields.get("expected_revision")),
         retry_of=_retried(fields.get("retry_of")),
     )
-    _no_attachments(fields.get("attachments"))
-    return offer
 
 
 def _mode(given: object) -> Mode:
@@ -95,12 +102,26 @@ def _retried(given: object) -> str | None:
         raise InvalidFieldError("retry_of", error.rule) from error
 
 
-def _no_attachments(given: object) -> None:
-    if given is None or given == []:
-        return
-    if not isinstance(given, list):
-        raise InvalidFieldError("attachments", "a list")
-    raise UnsupportedError("Attachments are not supported yet. Send the text without them.")
+def attached(given: object) -> list[tuple[str, str]]:
+    """Digest and name of each attachment that a body names. Raises InvalidFieldError."""
+    if given is None:
+        return []
+    if not isinstance(given, list) or len(cast("list[object]", given)) > _ATTACHMENTS:
+        raise InvalidFieldError("attachments", f"a list of at most {_ATTACHMENTS}")
+    return [_attachment(n, one) for n, one in enumerate(cast("list[object]", given))]
+
+
+def _attachment(number: int, given: object) -> tuple[str, str]:
+    path = f"attachments.{number}"
+    if not isinstance(given, dict):
+        raise InvalidFieldError(path, "an object of digest and name")
+    fields = cast("Mapping[str, object]", given)
+    digest, name = fields.get("digest"), fields.get("name")
+    if not isinstance(digest, str) or _DIGEST.fullmatch(digest) is None:
+        raise InvalidFieldError(f"{path}.digest", "64 characters of 0-9 a-f")
+    if not isinstance(name, str):
+        raise InvalidFieldError(f"{path}.name", attachments.NAME_RULE)
+    return digest, attachments.checked_name(name, f"{path}.name")
 
 
 def _encoded(admitted: Admitted) -> bytes:

@@ -12,10 +12,11 @@ from clankie.api.call import DOOR, Asked
 from clankie.api.errors import TokenUnknownError
 from clankie.api.guard import HEAD
 from clankie.api.hygiene import decode, json_content
-from clankie.api.replies import Json
+from clankie.api.replies import Json, done
 from clankie.api.routing import read_body, router
 from clankie.core.conversation import timestamp
 from clankie.core.errors import InvalidFieldError
+from clankie.host import tokens
 from clankie.host.storage import Token
 from clankie.host.tokens import digest
 
@@ -54,6 +55,17 @@ async def log_in(request: Request) -> Response:
         response = Json({"csrf": csrf})
     response.set_cookie(COOKIE, session, path="/v1", httponly=True, samesite="strict")
     response.set_cookie(CSRF_COOKIE, csrf, path="/", httponly=False, samesite="strict")
+    return response
+
+
+@routes.post("/v1/logout", status_code=204)
+async def log_out(call: Asked) -> Response:
+    """End this browser's session. A bearer is not touched: it is revoked at /v1/tokens."""
+    if call.caller.session:
+        await tokens.revoke(call.house, call.caller.token)
+    response = done()
+    response.delete_cookie(COOKIE, path="/v1", httponly=True, samesite="strict")
+    response.delete_cookie(CSRF_COOKIE, path="/", samesite="strict")
     return response
 
 

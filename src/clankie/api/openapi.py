@@ -13,7 +13,18 @@ from clankie.api.problems import MEDIA_TYPE, STATUS
 from clankie.api.replies import Reply
 from clankie.api.rights import PUBLIC
 from clankie.api.routing import plain
-from clankie.api.schemas import COMPONENTS, COUNT, NUMBER, TEXT, Schema, ref, shape
+from clankie.api.schemas import (
+    COMPONENTS,
+    COUNT,
+    DIGEST,
+    FILE_NAME,
+    NUMBER,
+    TEXT,
+    UPLOADS,
+    Schema,
+    ref,
+    shape,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -42,8 +53,17 @@ ANSWERS: Final[Mapping[tuple[str, str], Mapping[int, str]]] = {
     ("POST", f"{_HERE}/inputs"): {200: "Admitted", 202: "Admitted"},
     ("POST", f"{_HERE}/cancel"): {200: "Cancelled"},
     ("GET", f"{_HERE}/events"): {200: "EventPage"},
+    ("GET", f"{_HERE}/html"): {200: "Html"},
+    ("GET", f"{_HERE}/search"): {200: "SearchPage"},
+    ("GET", f"{_HERE}/export"): {200: "application/jsonl"},
+    ("POST", f"{_HERE}/purge"): {200: "Conversation"},
+    ("GET", f"{_HERE}/goal"): {200: "GoalOrNone"},
+    ("PUT", f"{_HERE}/goal"): {200: "GoalOrNone"},
+    ("DELETE", f"{_HERE}/goal"): {200: "GoalOrNone"},
     ("GET", f"{_HERE}/projection"): {200: "Projection"},
     ("GET", f"{_HERE}/prompt"): {200: "text/plain"},
+    ("POST", "/v1/attachments"): {201: "Attachment"},
+    ("GET", "/v1/attachments/{digest}"): {200: "*/*"},
     ("GET", "/v1/feed"): {200: _SSE},
     ("GET", "/v1/deliveries"): {200: "Deliveries"},
     ("GET", "/v1/deliveries/{delivery}"): {200: "Delivery"},
@@ -59,6 +79,11 @@ ANSWERS: Final[Mapping[tuple[str, str], Mapping[int, str]]] = {
     ("POST", "/v1/tokens"): {201: "NewToken"},
     ("DELETE", "/v1/tokens/{token}"): {204: ""},
     ("POST", "/v1/login-codes"): {201: "LoginCode"},
+    ("POST", "/v1/logout"): {204: ""},
+    ("GET", "/v1/models"): {200: "Models"},
+    ("GET", "/v1/usage"): {200: "Usage"},
+    ("GET", "/v1/mcp-servers"): {200: "McpServers"},
+    ("POST", "/v1/mcp-servers/{name}/agree"): {204: ""},
     ("GET", "/v1/credentials"): {200: "Credentials"},
     ("PUT", "/v1/credentials/{name}"): {200: "Credential"},
     ("DELETE", "/v1/credentials/{name}"): {204: ""},
@@ -219,7 +244,37 @@ def _hot() -> dict[str, dict[str, Any]]:
                 ],
             }
         },
+        f"{_HERE}/export": {
+            "get": {
+                **_operation(
+                    "export_conversation", "Everything, an event a line.", "conversations"
+                ),
+                "parameters": [here],
+            }
+        },
+        **_attachments(),
         "/v1/feed": {"get": _operation("read_feed", "One stream for lists of FeedRow.", "feed")},
+    }
+
+
+def _attachments() -> dict[str, dict[str, Any]]:
+    digest = {"name": "digest", "in": "path", "required": True, "schema": DIGEST}
+    name = {**_query("name", FILE_NAME, "what the file is called"), "required": True}
+    content = {kind: {"schema": {"type": "string", "format": "binary"}} for kind in UPLOADS}
+    return {
+        "/v1/attachments": {
+            "post": {
+                **_operation("keep_attachment", "Keep a picture or a text file.", "attachments"),
+                "parameters": [name],
+                "requestBody": {"required": True, "content": content},
+            }
+        },
+        "/v1/attachments/{digest}": {
+            "get": {
+                **_operation("read_attachment", "The bytes.", "attachments"),
+                "parameters": [digest],
+            }
+        },
     }
 
 

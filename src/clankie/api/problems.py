@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from clankie.api import errors as wire
 from clankie.api.replies import Reply
 from clankie.core import errors
+from clankie.core.goal import GoalNotFoundError, SeatDrivesError
 from clankie.core.wake import WakeLimitError
 from clankie.host import journal
 
@@ -34,13 +35,16 @@ STATUS: Final[Mapping[type[errors.ClankieError], int]] = {
     errors.WakeNotFoundError: 404,
     errors.TokenNotFoundError: 404,
     errors.AttachmentNotFoundError: 404,
+    errors.McpServerNotFoundError: 404,
     wire.CredentialNotFoundError: 404,
+    GoalNotFoundError: 404,
     errors.DeliveryConflictError: 409,
     errors.UnconfirmedError: 409,
     errors.RevisionConflictError: 409,
     errors.SettingsConflictError: 409,
     errors.TransitionRefusedError: 409,
     errors.RunInProgressError: 409,
+    SeatDrivesError: 409,
     errors.CursorAheadError: 409,
     WakeLimitError: 409,
     errors.CursorGoneError: 410,

@@ -10,7 +10,11 @@ from clankie.api.bodies import DELIVERY
 from clankie.core.admission import TEXT_LIMIT, Mode, Origin
 from clankie.core.conversation import Kind, Principal, Role, State, ToolPhase, TurnPhase
 from clankie.core.delivery import InputState, SeatState, ServiceState
+from clankie.core.goal import GoalState
+from clankie.core.pictures import TYPES
 from clankie.core.settings import DEFAULTS
+from clankie.host.attachments import DIGEST as FILE_DIGEST
+from clankie.host.attachments import NAME_LIMIT, NAME_RULE
 from clankie.host.cancel import CancelOutcome
 from clankie.host.doctor import Level
 
@@ -30,6 +34,7 @@ TIME: Final[Schema] = {
     "format": "date-time",
     "description": "RFC 3339, UTC, milliseconds",
 }
+NULL: Final[Schema] = {"type": "null"}
 ANY_OBJECT: Final[Schema] = {"type": "object"}
 WORDS: Final[Schema] = {
     "type": "string",
@@ -37,6 +42,14 @@ WORDS: Final[Schema] = {
     "maxLength": TEXT_LIMIT,
     "pattern": r"[^\s\u001c-\u001f\u0085]",
 }
+DIGEST: Final[Schema] = {"type": "string", "pattern": f"^{FILE_DIGEST}$"}
+FILE_NAME: Final[Schema] = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": NAME_LIMIT,
+    "description": NAME_RULE,
+}
+UPLOADS: Final = (*sorted(TYPES), "text/plain")
 DELIVERY_ID: Final[Schema] = {"type": "string", "pattern": r"^[A-Za-z0-9._:-]{1,128}$"}
 
 
@@ -142,7 +155,11 @@ EVENTS: Final[dict[str, Schema]] = {
         "message",
         "Words.",
         {"role": one_of(Role), "text": TEXT},
-        {"delivery_id": TEXT, "source": TEXT},
+        {
+            "delivery_id": TEXT,
+            "source": TEXT,
+            "attachments": {"type": "array", "items": ref("Attachment")},
+        },
     ),
     "ToolEvent": _event(
         "tool",
@@ -165,8 +182,9 @@ EVENTS: Final[dict[str, Schema]] = {
             "detail": TEXT,
             "partial": TEXT,
             "usage": shape(
-                "Tokens, and model requests.",
+                "Tokens, and model requests; what it cost where the price is known.",
                 {"input_tokens": COUNT, "output_tokens": COUNT, "requests": COUNT},
+                {"model": TEXT, "cost_usd": NUMBER},
             ),
             "routing_reason": TEXT,
         },
@@ -219,7 +237,7 @@ _CONVERSATIONS: Final[dict[str, Schema]] = {
             "uncertain": COUNT,
             "created_at": TIME,
         },
-        {"directory": TEXT},
+        {"directory": TEXT, "model": TEXT},
     ),
     "Conversations": shape("A list.", {"conversations": many("Conversation")}),
     "Event": {
@@ -240,6 +258,42 @@ _CONVERSATIONS: Final[dict[str, Schema]] = {
             "head_cursor": COUNT,
             "has_more": FLAG,
         },
+    ),
+    "Attachment": shape(
+        "A picture or text file. The bytes are at `/v1/attachments/{digest}`.",
+        {"digest": DIGEST, "name": TEXT, "media_type": TEXT, "size": COUNT},
+    ),
+    "Html": shape(
+        "Messages by cursor, as sanitised HTML.",
+        {"html": {"type": "object", "additionalProperties": TEXT}},
+    ),
+    "SearchPage": shape(
+        "Hits, newest first. `indexed`: the cursor that the index has reached.",
+        {
+            "results": {
+                "type": "array",
+                "items": shape(
+                    "A hit, with the text around it.",
+                    {"cursor": CURSOR, "at": TIME, "role": TEXT, "kind": TEXT, "snippet": TEXT},
+                ),
+            },
+            "has_more": FLAG,
+            "indexed": COUNT,
+        },
+    ),
+    "GoalOrNone": shape("The goal, if there is one.", {"goal": {"anyOf": [ref("Goal"), NULL]}}),
+    "Goal": shape(
+        "An objective, pursued step by step.",
+        {
+            "id": TEXT,
+            "text": TEXT,
+            "token_budget": COUNT,
+            "spent": COUNT,
+            "step": COUNT,
+            "state": one_of(GoalState),
+            "created_at": TIME,
+        },
+        {"reason": TEXT},
     ),
     "Projection": shape(
         "The bounded view of a log, oldest first.",
@@ -263,7 +317,11 @@ _DELIVERIES: Final[dict[str, Schema]] = {
             "expected_revision": COUNT | {"exclusiveMaximum": 2**53},
             "mode": one_of(Mode),
             "retry_of": {"type": "string", **DELIVERY},
-            "attachments": {"type": "array", "maxItems": 0, "description": "not supported yet"},
+            "attachments": {
+                "type": "array",
+                "maxItems": 32,
+                "items": shape("Uploaded before.", {"digest": DIGEST, "name": FILE_NAME}),
+            },
         },
     ),
     "Attempt": shape(
@@ -297,6 +355,7 @@ _DELIVERIES: Final[dict[str, Schema]] = {
             "reply_delivery_id": TEXT,
             "absorbed_by": one_of(("reply", "steer")),
             "retry_of": TEXT,
+            "attachments": many("Attachment"),
             "not_before": TIME,
             "held": TEXT,
         },
@@ -347,6 +406,45 @@ _OWNER: Final[dict[str, Schema]] = {
     "Credentials": shape("A list.", {"credentials": many("Credential")}),
     "LoginCode": shape("It opens one session.", {"code": TEXT, "expires_at": TIME}),
     "LoggedIn": shape("The session is in the cookie.", {"csrf": TEXT}),
+    "ModelChoice": shape(
+        "A model that answers, or could.",
+        {
+            "provider": TEXT,
+            "source": one_of(("settings", "credential", "environment", "local", "practice")),
+            "ready": FLAG,
+            "sentence": TEXT,
+        },
+        {"model": TEXT, "address": TEXT},
+    ),
+    "Models": shape(
+        "What answers, and what there is.",
+        {"current": ref("ModelChoice"), "choices": many("ModelChoice")},
+    ),
+    "DayUsage": shape(
+        "One day (UTC).",
+        {
+            "day": {"type": "string", "format": "date"},
+            "input_tokens": COUNT,
+            "output_tokens": COUNT,
+            "requests": COUNT,
+            "cost_usd": {"anyOf": [NUMBER, NULL]},
+        },
+    ),
+    "Usage": shape(
+        "Oldest day first.",
+        {"days": many("DayUsage"), "today": ref("DayUsage"), "daily_tokens": COUNT},
+    ),
+    "McpServers": {"type": "array", "items": ref("McpServer")},
+    "McpServer": shape(
+        "A server of further tools.",
+        {
+            "name": TEXT,
+            "state": one_of(("ready", "starting", "failed", "changed", "off")),
+            "tools": {"type": "array", "items": TEXT},
+            "sentence": TEXT,
+            "hash": TEXT,
+        },
+    ),
     "Backup": shape("The copy.", {"path": TEXT, "at": TIME}),
     "Finding": shape(
         "One thing that was looked at.",

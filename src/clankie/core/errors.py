@@ -5,7 +5,8 @@ ClankieError
 │   ├── InvalidFieldError, UnsupportedError                          the request is malformed
 │   ├── NotAllowedError, ConversationReadOnlyError                   not this principal's to do
 │   ├── ConversationNotFoundError, DeliveryNotFoundError,
-│   │   WakeNotFoundError, TokenNotFoundError, AttachmentNotFoundError
+│   │   WakeNotFoundError, TokenNotFoundError, AttachmentNotFoundError,
+│   │   McpServerNotFoundError
 │   │                                                               not there, or not yours
 │   ├── DeliveryConflictError, UnconfirmedError,
 │   │   RevisionConflictError, SettingsConflictError,
@@ -140,6 +141,17 @@ class AttachmentNotFoundError(RefusedError):
         super().__init__(
             f"There is no attachment {digest!r}. Upload it first, then name its digest.",
             digest=digest,
+        )
+
+
+class McpServerNotFoundError(RefusedError):
+    """The settings name no such server of tools."""
+
+    code = "mcp_server_not_found"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"The settings name no MCP server {name!r}. See mcp.servers in the settings.", name=name
         )
 
 

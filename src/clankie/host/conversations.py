@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Final
 
 from clankie.core import ids
 from clankie.core.conversation import Kind
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
     from clankie.core.conversation import Author, Conversation
     from clankie.host.house import House
+
+_MODEL: Final = re.compile(r"practice|(?=.{3,200}\Z)[a-z][a-z0-9-]*:[^\s:][^\s]*")
 
 
 async def create(
@@ -80,6 +83,35 @@ async def close(house: House, conversation: str, by: Author) -> Conversation:
     _awake(house)
     work = house.store.conversations.close(conversation, by)
     return await to_the_end(_evicting(house, conversation, work))
+
+
+async def set_model(
+    house: House, conversation: str, model: str | None, expected_revision: int
+) -> Conversation:
+    """Let another model answer here; None: the one of the settings.
+
+    Raises:
+        InvalidFieldError: not the form of a model's name.
+        RevisionConflictError, ConversationClosedError.
+    """
+    _awake(house)
+    if model is not None and (_MODEL.fullmatch(model) is None or not model.isprintable()):
+        raise InvalidFieldError("model", "practice, or provider:name such as openai-chat:llama3")
+    return await house.store.conversations.set_model(conversation, model, expected_revision)
+
+
+async def purge(house: House, conversation: str) -> Conversation:
+    """Remove the content of a closed conversation for good; ids and fingerprints stay.
+
+    Raises:
+        NotAllowedError: it is the head.
+        RunInProgressError: it is not closed.
+    """
+    _awake(house)
+    await house.store.conversations.purge(conversation)
+    house.lane.evict(conversation)
+    house.goals.discard(conversation)
+    return await house.store.conversations.get(conversation)
 
 
 async def _evicting(

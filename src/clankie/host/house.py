@@ -13,7 +13,16 @@ if TYPE_CHECKING:
 
     from clankie.host.captain import Captain
     from clankie.host.feed import Feed
-    from clankie.host.ports import Clock, Credentials, Ids, Lane, Rooms, Seats
+    from clankie.host.ports import (
+        Clock,
+        Credentials,
+        Ids,
+        Lane,
+        McpBank,
+        ModelChoices,
+        Rooms,
+        Seats,
+    )
     from clankie.host.spending import Spent
     from clankie.host.storage import Store
     from clankie.host.tokens import Tokens
@@ -35,6 +44,8 @@ class House:
     seats: Seats
     rooms: Rooms
     credentials: Credentials
+    models: ModelChoices
+    mcp: McpBank
     feed: Feed
     captain: Captain
     tokens: Tokens

@@ -203,6 +203,37 @@ class ModelChoices(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpStatus:
+    """A server of further tools. `state`: ready, starting, failed, changed or off.
+
+    `hash` identifies the list of tools that it offers now; agreeing names it.
+    """
+
+    name: str
+    state: str
+    tools: Sequence[str] = ()
+    sentence: str = ""
+    hash: str = ""
+
+
+class McpBank(Protocol):
+    """The servers of further tools, as the settings name them."""
+
+    def status(self) -> Sequence[McpStatus]:
+        """One for each server in the settings, in order of their names."""
+        ...
+
+    async def agree(self, name: str, hash_: str) -> None:
+        """Use the tools that the server offers now.
+
+        Raises:
+            McpServerNotFoundError: the settings name none so.
+            TransitionRefusedError: what it offers is not what `hash_` names.
+        """
+        ...
+
+
 # ── seats and rooms ──────────────────────────────────────────────────────────────────────────────
 
 

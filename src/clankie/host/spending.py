@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from clankie.core.budget import Spending, spending
 from clankie.core.wake import EXHAUSTED
+from clankie.host.storage import DayUsage
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import date
 
     from clankie.core.admission import Origin
@@ -34,6 +37,14 @@ async def load(house: House) -> None:
     now = house.clock.now()
     days = await house.store.owner.usage(1, now)
     house.spent = Spent(now.date(), sum(one.tokens for one in days))
+
+
+async def days(house: House, number: int) -> Sequence[DayUsage]:
+    """The last `number` days (UTC), today last, days without a turn too."""
+    now = house.clock.now()
+    found = {one.day: one for one in await house.store.owner.usage(number, now)}
+    dates = [now.date() - timedelta(days=back) for back in range(number - 1, -1, -1)]
+    return [found.get(one) or DayUsage(day=one) for one in dates]
 
 
 def count(house: House, usage: Usage | None) -> None:

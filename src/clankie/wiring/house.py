@@ -18,28 +18,13 @@ from clankie.lanes.service import ServiceLane
 from clankie.store.credentials import FileCredentials
 from clankie.store.sqlite.store import SqliteStore
 from clankie.wiring.home import operator_token
+from clankie.wiring.plain import NoMcp, NoRooms, NoSeats, SettledModels
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from clankie.core.driver import Standing
-    from clankie.core.receipt import Delivery
-    from clankie.host.ports import Clock, CrashPoint, Ids, Lane, Seats
+    from clankie.host.ports import Clock, CrashPoint, Ids, Lane, McpBank, ModelChoices, Seats
     from clankie.wiring.config import Config
-
-
-class NoSeats:
-    """No seat is attached anywhere: the service lane drives every conversation."""
-
-    def standing(self, conversation: str) -> Standing | None:
-        """Nobody."""
-
-
-class NoRooms:
-    """No room is connected, so no room's authority can have changed."""
-
-    async def check(self, delivery: Delivery) -> None:
-        """Nothing to refuse."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +36,8 @@ class Ports:
     crash: CrashPoint = field(default_factory=NoCrash)
     lane: Lane | None = None
     seats: Seats = field(default_factory=NoSeats)
+    models: ModelChoices = field(default_factory=SettledModels)
+    mcp: McpBank | None = None
     inline_store: bool = False
 
 
@@ -93,6 +80,8 @@ async def open_house(config: Config, ports: Ports | None = None) -> AsyncIterato
             seats=given.seats,
             rooms=NoRooms(),
             credentials=credentials,
+            models=given.models,
+            mcp=given.mcp or NoMcp(lambda: house.settings),
             feed=feed,
             captain=Captain(),
             tokens=Tokens.for_operator(secret, clock.now()),

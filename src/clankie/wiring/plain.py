@@ -1,0 +1,86 @@
+"""What stands at a port while nothing is connected to it: real answers, all of them plain."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from clankie.core.errors import McpServerNotFoundError
+from clankie.host.ports import McpStatus, ModelChoice
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from clankie.core.driver import Standing
+    from clankie.core.receipt import Delivery
+    from clankie.core.settings import Settings
+
+PRACTICE: Final = "practice"
+
+
+class NoSeats:
+    """No seat is attached anywhere: the service lane drives every conversation."""
+
+    def standing(self, conversation: str) -> Standing | None:
+        """Nobody."""
+
+
+class NoRooms:
+    """No room is connected, so no room's authority can have changed."""
+
+    async def check(self, delivery: Delivery) -> None:
+        """Nothing to refuse."""
+
+
+class NoMcp:
+    """Servers may stand in the settings; none is started."""
+
+    def __init__(self, settings: Callable[[], Settings]) -> None:
+        self._settings = settings
+
+    def status(self) -> Sequence[McpStatus]:
+        """All of them are off."""
+        sentence = "Servers of tools are not started by this service."
+        return [
+            McpStatus(name=name, state="off", sentence=sentence)
+            for name in sorted(self._settings().mcp.servers)
+        ]
+
+    async def agree(self, name: str, hash_: str) -> None:
+        """There is nothing to agree to."""
+        del hash_
+        raise McpServerNotFoundError(name)
+
+
+class SettledModels:
+    """The model that the settings name, and the practice model."""
+
+    def current(self, settings: Settings) -> ModelChoice:
+        """What the settings say."""
+        provider, _, model = settings.models.model.partition(":")
+        if provider == PRACTICE:
+            return _practice(chosen=True)
+        where = settings.models.base_url or "the provider's own address"
+        return ModelChoice(
+            provider=provider,
+            model=model or None,
+            source="settings",
+            ready=True,
+            sentence=f"The settings name it, at {where}.",
+            address=settings.models.base_url or None,
+        )
+
+    async def choices(self, settings: Settings) -> Sequence[ModelChoice]:
+        """That one, and the one that is always there."""
+        now = self.current(settings)
+        return [now] if now.provider == PRACTICE else [now, _practice(chosen=False)]
+
+
+def _practice(*, chosen: bool) -> ModelChoice:
+    why = "No other model is set, so it answers." if chosen else "It needs nothing."
+    return ModelChoice(
+        provider=PRACTICE,
+        model=None,
+        source=PRACTICE,
+        ready=True,
+        sentence=f"The practice model is built in and understands nothing. {why}",
+    )
