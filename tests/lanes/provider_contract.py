@@ -333,7 +333,7 @@ async def test_what_a_failed_turn_cost_is_known_as_far_as_the_server_said(style:
     assert usage.cost_usd is None
 
 
-async def test_a_wrong_key_at_the_providers_own_address_is_never_needed_to_know_it(
+async def test_without_a_key_nothing_is_sent_to_the_providers_own_address(
     style: Style,
 ) -> None:
     async with ServiceLane(FakeClock(), FakeIds(), FakeCredentials()) as lane:
