@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 for shellcheck in .venv-dev/bin/shellcheck shellcheck ''; do
     if [ -n "$shellcheck" ] && "$shellcheck" --version >/dev/null 2>&1; then
         exec "$shellcheck" --external-sources --severity=style clankie test .ci/run \
-            scripts/*.sh scripts/faults scripts/kill
+            scripts/*.sh scripts/chromium scripts/faults scripts/kill
     fi
 done
 echo '!!! NOT CHECKED: no shellcheck on this machine (apt install shellcheck)'

@@ -1,9 +1,12 @@
 """What every test stands on."""
 
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import Phase, settings
+
+from console.where import chromium
 
 # Elapsed time is never asserted here, so hypothesis does not do it either. In CI the examples are
 # always the same: a red build can be repeated.
@@ -26,3 +29,31 @@ settings.load_profile(
 def anyio_backend() -> str:
     """The service runs on asyncio only, so `async def` tests do too."""
     return "asyncio"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Without a browser its tests cannot run: they are left out, and said to be (see below)."""
+    if chromium() is not None:
+        return
+    left_out = [one for one in items if "browser" in getattr(one, "fixturenames", ())]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [one for one in items if one not in left_out]
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """What did not run is said where everybody looks."""
+    here = Path(__file__).parent / "console"
+    asked = [
+        (config.invocation_params.dir / one.partition("::")[0]).resolve() for one in config.args
+    ]
+    if chromium() is None and any(
+        here.is_relative_to(one) or one.is_relative_to(here) for one in asked
+    ):
+        terminalreporter.write_line(
+            "!!! NOT RUN: the tests of the web console. There is no Chromium here; "
+            "scripts/chromium installs it.",
+            red=True,
+            bold=True,
+        )

@@ -55,10 +55,9 @@ export class Screen {
     this.#open();
   }
 
-  /** It is in the page now: a keyboard's first place is the message box. */
+  /** It is in the page now: a keyboard's first place is the message box; a phone's would open the keys. */
   entered() {
-    if (matchMedia("(pointer: coarse)").matches) this.log.view.focus({ preventScroll: true });
-    else this.composer?.focus();
+    if (!matchMedia("(pointer: coarse)").matches) this.composer?.focus();
   }
 
   get row() {

@@ -22,7 +22,7 @@ export function show() {
 }
 
 function finding({ name, level, sentence, fix }) {
-  return h("li.finding", { data: { level } }, icon({ ok: "check", warn: "doubt", fail: "close" }[level] ?? "doubt"),
+  return h("li.finding", { data: { level } }, icon({ ok: "check", warn: "alert", fail: "close" }[level] ?? "alert"),
     h("div", null, h("b", null, name), h("span.unseen", null, `: ${level}. `), h("p", null, sentence),
       fix ? h("p.fix", null, h("code", null, fix), h("button.small", { onclick: () => copy(fix) }, "Copy")) : null));
 }

@@ -90,6 +90,10 @@ on("signed-out", leave);
 on("log-out", logOut);
 on("link", (link) => link === "up" && flush());
 addEventListener("hashchange", route);
+$(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  ($("#box") ?? $("#main")).focus();
+});
 sidebar.start();
 palette.start();
 notify.start();

@@ -12,7 +12,7 @@ import { emit, state } from "./state.js";
 const TITLES = { mcp: "MCP servers" };
 const LONG = 400;
 const title = (name) => TITLES[name] ?? words(name);
-const words = (name) => (name[0].toUpperCase() + name.slice(1)).replaceAll("_", " ");
+const words = (name) => (name[0].toUpperCase() + name.slice(1)).replaceAll("_", " ").replace(/\burl\b/i, "URL");
 
 export function show(signal, [group]) {
   const body = h("div.settings", null, h("p.faint", null, "Reading …"));
@@ -53,6 +53,7 @@ class Form {
       h("form", { onsubmit: (event) => (event.preventDefault(), this.send()) },
         this.said, this.#fields(now, this.schema.properties[now]),
         h("div.buttons.save", null, this.save, this.reset, h("span.faint", null, `Revision ${this.revision}`))));
+    this.body.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
     this.#check();
   }
 
@@ -73,7 +74,7 @@ class Form {
   #field(path, name, schema) {
     const id = `f-${path}`;
     const value = this.mine.get(path);
-    const facts = [bounds(schema), schema.default === undefined || typeof schema.default === "object" ? "" : `default ${schema.default === "" ? "empty" : schema.default}`];
+    const facts = [bounds(schema), schema.default === undefined || typeof schema.default === "object" ? "" : `default ${schema.default === "" ? "empty" : schema.default.toLocaleString()}`];
     const hint = h("small", { id: `${id}-hint` }, [schema.description, ...facts].filter(Boolean).join(" · "));
     const error = h("small.error", { id: `${id}-error`, role: "alert" });
     const input = control(schema, value, { id, name: path, "aria-describedby": `${id}-hint ${id}-error`, oninput: () => {

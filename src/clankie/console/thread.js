@@ -38,7 +38,8 @@ export class Thread {
     if (!this.loaded) {
       const page = await get(here(this.id, `/events?before=${cursor + 1}&limit=${PAGE}`));
       this.events = page.events;
-      this.head = page.head_cursor;
+      // Never beyond what was read: the stream brings what came meanwhile.
+      this.head = page.events.at(-1)?.cursor ?? Math.min(cursor, page.head_cursor);
       this.atStart = !page.has_more;
       this.loaded = true;
       this.#changed();
