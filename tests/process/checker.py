@@ -74,10 +74,11 @@ def check(database: Path, effects: Path, promised: set[str]) -> Account:
     lost = promised - {one["id"] for one in found.inputs}
     account.lost = len(lost)
     account.violations += [f"{one}: promised, and not there" for one in sorted(lost)]
-    for rule in (integrity, logs, counts, ends, answers, tries, moves):
+    for rule in (integrity, logs, counts, ends, answers, tries, moves, evidence):
         account.violations += rule(found)
-    account.twice = len(repeated := list(runs(found)))
-    account.violations += repeated
+    twice = list(repeated(found))
+    account.twice = len(twice)
+    account.violations += twice
     touched = {one["mark"] for one in found.effects if one["what"] == "effect"}
     for one in found.inputs:
         if one["state"] == InputState.UNCERTAIN:
@@ -212,29 +213,40 @@ def moves(found: Found) -> Iterator[str]:
         table: Any = SERVICE if "#" in move.record else INPUT
         if move.before is not None and move.after not in table[move.before]:
             yield f"{move.record}: moved from {move.before} to {move.after}"
-    shown = {one["id"]: one["state"] for one in (*found.inputs, *found.attempts)}
+    shown = {
+        one["id"]: one["state"]
+        for one in (*found.inputs, *found.attempts)
+        if not one.get("pruned")  # of which only id, fingerprint and state are kept
+    }
     if (added := replay(found.moves)) != shown:
         yield f"the moves give {added}, the rows {shown}"
 
 
-def runs(found: Found) -> Iterator[str]:
-    """No turn, no owner's input and no effect twice; none without its record."""
+def evidence(found: Found) -> Iterator[str]:
+    """Nothing ran and nothing had an effect without its record, made beforehand."""
     started = {one["id"] for one in found.attempts if one["asked_at"] is not None}
+    begun = {one["call_id"] for one in found.calls if one["effect"]}
+    pruned = {one["id"] for one in found.inputs if one["pruned"]}
+    for one in found.effects:
+        run = one["what"] == "run"
+        name = one["attempt" if run else "call"]
+        if name.rpartition("#")[0] in pruned:
+            continue  # its evidence was removed on purpose
+        if run and name not in started:
+            yield f"{name}: it ran, and nothing says that it was started"
+        if not run and name not in begun:
+            yield f"{name}: it had an effect, and nothing says that it was begun"
+
+
+def repeated(found: Found) -> Iterator[str]:
+    """No turn and no effect happens twice, and no input but a wake has two turns."""
     wakes = {one["id"] for one in found.inputs if one["origin"] == "wake"}
-    called = {one["call_id"]: one["attempt"] for one in found.calls if one["effect"]}
     done: Counter[str] = Counter()
     for one in found.effects:
-        if one["what"] == "run":
-            done[f"attempt {one['attempt']}"] += 1
-            if one["delivery"] not in wakes:
-                done[f"delivery {one['delivery']}"] += 1
-            if one["attempt"] not in started:
-                yield f"{one['attempt']}: it ran, and nothing says that it was started"
-        else:
-            done[f"call {one['call']}"] += 1
-            done[f"mark {one['mark']}"] += 1
-            if one["call"] not in called:
-                yield f"{one['call']}: it had an effect, and nothing says that it was begun"
+        names = ["attempt", "delivery"] if one["what"] == "run" else ["call", "mark"]
+        if one.get("delivery") in wakes:
+            names.remove("delivery")
+        done.update(f"{name} {one[name]}" for name in names)
     for what, times in done.items():
         if times > 1:
             yield f"{what}: {times} times"

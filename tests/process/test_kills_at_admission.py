@@ -67,6 +67,15 @@ def test_a_start_that_dies_while_it_takes_over_leaves_that_to_the_next(
     place.finish(again)
 
 
+@pytest.mark.parametrize("point", ["boot.before-commit", "boot.after-commit"])
+def test_a_first_start_that_dies_is_no_hindrance_to_the_next(place: Place, point: str) -> None:
+    assert place.begin(CLANKIE_TEST_DIES_AT=point).ended() < 0
+    again = place.start()
+    place.send(again, "m-1", "say")
+    assert again.client.known("m-1")["state"] == "settled"
+    assert place.finish(again).inputs == 1
+
+
 @dies_at("prune")
 def test_a_start_that_dies_while_it_drops_old_evidence_loses_nothing(
     place: Place, point: str

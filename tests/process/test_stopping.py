@@ -29,10 +29,14 @@ def test_a_running_turn_ends_in_peace_while_nothing_new_is_admitted(
     connection = streaming(service)
     response = connection.getresponse()
     assert response.status == 200
+    poll = service.client.connect()
+    poll.request("GET", "/v1/deliveries/m-1?wait=30", headers=service.client.bearer())
     service.process.signal(number)
-    # It ends in good order: nothing is cut off.
+    # Both end in good order: nothing is cut off.
     assert b'"delivery_id":"m-1"' in response.read()
+    assert b'"state":"running"' in poll.getresponse().read()
     connection.close()
+    poll.close()
 
     refused = service.client.send("m-2", "say [m-2]")
     assert (refused.status, refused.code) == (503, "service_shutting_down")

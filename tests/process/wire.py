@@ -11,6 +11,8 @@ from urllib.parse import quote, urlsplit
 
 TIMEOUT = 30.0
 """Seconds without a byte after which a test has failed; nothing depends on its length."""
+MANY = 20_000
+"""Questions after which one that is never answered as hoped has failed."""
 
 
 class GoneError(Exception):
@@ -19,11 +21,17 @@ class GoneError(Exception):
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer as it came. `body` is the decoded JSON object, empty when there was none."""
+    """An answer as it came."""
 
     status: int
     headers: dict[str, str]
-    body: dict[str, Any]
+    data: bytes
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """The JSON object, empty when there was none."""
+        found: dict[str, Any] = json.loads(self.data or b"{}")
+        return found
 
     @property
     def code(self) -> str:
@@ -58,16 +66,17 @@ class Client:
         Raises:
             GoneError: nobody listens, or the connection broke.
         """
+        data = None if body is None else json.dumps(body).encode()
+        return self._ask(method, path, data, "application/json")
+
+    def _ask(self, method: str, path: str, data: bytes | None, media_type: str) -> Answer:
         connection, headers = self.connect(), self.bearer()
-        data = None
-        if body is not None:
-            data = json.dumps(body).encode()
-            headers["Content-Type"] = "application/json"
+        if data is not None:
+            headers["Content-Type"] = media_type
         try:
             connection.request(method, path, body=data, headers=headers)
             response = connection.getresponse()
-            read = response.read()
-            return Answer(response.status, dict(response.getheaders()), json.loads(read or b"{}"))
+            return Answer(response.status, dict(response.getheaders()), response.read())
         except (OSError, http.client.HTTPException) as error:
             raise GoneError(f"{method} {path}: {error!r}") from error
         finally:
@@ -122,6 +131,16 @@ class Client:
         changed = self.ask("PATCH", path, {"expected_revision": revision, group: values})
         assert changed.status == 200, changed
 
+    def upload(self, name: str, data: bytes) -> Answer:
+        """Offer a text file."""
+        return self._ask("POST", f"/v1/attachments?name={quote(name)}", data, "text/plain")
+
+    def download(self, digest: str) -> bytes:
+        """The bytes of a file that was kept."""
+        found = self.ask("GET", f"/v1/attachments/{digest}")
+        assert found.status == 200, found
+        return found.data
+
     def _grown(self) -> Iterator[list[dict[str, Any]]]:
         """The log of the head in pieces, each once there is one; what is there now comes first."""
         after = 0
@@ -147,3 +166,22 @@ class Client:
             if listed and listed[0].get("held"):
                 return str(listed[0]["delivery_id"])
         raise AssertionError
+
+    def goal_ended(self) -> dict[str, Any]:
+        """The goal of the head, once it is pursued no more: that adds to the log."""
+        for _ in self._grown():
+            goal: dict[str, Any] = self.ask("GET", "/v1/conversations/global-default/goal").body
+            if goal["goal"]["state"] != "active":
+                return dict(goal["goal"])
+        raise AssertionError
+
+    def found(self, words: str) -> list[int]:
+        """Where the head's log has these words, once the index has followed it to its end."""
+        head = self.events()[-1]["cursor"]
+        path = f"/v1/conversations/global-default/search?q={quote(words)}"
+        for _ in range(MANY):
+            page = self.ask("GET", path)
+            assert page.status == 200, page
+            if page.body["indexed"] >= head:
+                return [one["cursor"] for one in page.body["results"]]
+        raise AssertionError(path)
