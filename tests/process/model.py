@@ -34,7 +34,10 @@ def command_in(body: dict[str, Any]) -> tuple[str, str]:
     last = body["messages"][-1]
     if last["role"] == "tool":
         return "told", last["tool_call_id"]
-    found: list[tuple[str, str]] = COMMAND.findall(last["content"])
+    content = last["content"]
+    if not isinstance(content, str):  # a message with attachments comes in parts
+        content = " ".join(part.get("text", "") for part in content)
+    found: list[tuple[str, str]] = COMMAND.findall(content)
     return found[-1] if found else ("say", "?")
 
 

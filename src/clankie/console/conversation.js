@@ -4,6 +4,7 @@ import { get, here, patch, post, remove } from "./api.js";
 import { Composer, closedBar } from "./composer.js";
 import { confirm, prompt } from "./dialog.js";
 import { h, iconButton, put, toast } from "./dom.js";
+import { pursue } from "./goals.js";
 import { Log } from "./log.js";
 import { menu } from "./menu.js";
 import { chooseModel } from "./models.js";
@@ -119,6 +120,7 @@ export class Screen {
     return [
       closed ? null : ["edit", "Rename", () => this.rename()],
       closed ? null : ["gear", "Choose its model", () => chooseModel(this)],
+      closed ? null : ["chevron", "Goal", () => pursue(this)],
       ["search", "Search", () => search(this)],
       ["file", "Export as JSON Lines", () => open_(here(this.id, "/export"))],
       closed ? null : ["auto", "Begin afresh", () => this.reset()],
@@ -133,6 +135,7 @@ export class Screen {
       again: () => again(this.thread, row),
       abandon: () => abandon(this.thread, row),
       withdraw: () => this.cancel(row.delivery),
+      say: () => (this.composer.give(row.text), this.composer.form.requestSubmit()),
       drop: () => takeBack(row.delivery),
       model: () => chooseModel(this),
       "take-back": () => {
@@ -181,7 +184,7 @@ export class Screen {
     if ((await this.#try(post(here(this.id, "/purge")))) === undefined) return;
     threads.delete(this.id);
     await reload();
-    location.hash = "#/";
+    location.hash = "#/c/global-default";
   }
 
   async #try(promise) {

@@ -76,8 +76,8 @@ export async function watch(signal) {
   return navigator.locks.request(CHANNEL, { signal }, lead).catch(() => {});
 }
 
-/** Open ones in their order, then closed ones. */
+/** Open ones in their order, then closed ones. What was deleted for good is no place to go to. */
 export function listed() {
-  const rows = [...state.conversations.values()];
+  const rows = [...state.conversations.values()].filter((one) => one.state !== "closed" || one.name !== "(purged)");
   return { open: rows.filter((one) => one.state !== "closed"), closed: rows.filter((one) => one.state === "closed") };
 }

@@ -127,10 +127,21 @@ function partial(row) {
     h("p.cut", null, "It ended here, unfinished."));
 }
 
+const FIRST_WORDS = ["What can you do?", "help", "remind me in 40 seconds to look up"];
+
+/** An empty log, and a way to begin. */
+function beginning(desk) {
+  return h("div.row.beginning", null,
+    h("img", { src: "/console/mark.svg", alt: "", width: 40, height: 40 }),
+    h("h2", null, "Nothing has been said here yet"),
+    h("p", null, "What you send is on disk before it is answered, and you see what becomes of it."),
+    h("div.buttons", null, FIRST_WORDS.map((text) => h("button", { onclick: () => desk.act("say", { text }) }, text))));
+}
+
 const MAKERS = {
   message, tool, draft, partial,
   day: (row) => h("h2.row.day", null, dayName(row.at)),
-  start: (row) => h("p.row.edge", null, row.at ? "The log begins here." : "Nothing has been said here yet."),
+  start: (row, desk) => (row.at ? h("p.row.edge", null, "The log begins here.") : beginning(desk)),
   notice: (row) => h("p.row.notice", null, h("span", null, row.text), when(row.at)),
   reset: (row) => h("p.row.reset", null, h("span", null, "Begun afresh. What stands above is not read any more."), when(row.at)),
 };

@@ -12,7 +12,7 @@ import { emit, state } from "./state.js";
 const TITLES = { mcp: "MCP servers" };
 const LONG = 400;
 const title = (name) => TITLES[name] ?? words(name);
-const words = (name) => (name[0].toUpperCase() + name.slice(1)).replaceAll("_", " ").replace(/\burl\b/i, "URL");
+const words = (name) => (name[0].toUpperCase() + name.slice(1)).replaceAll("_", " ").replace(/\burl\b/i, "URL").replace(/\bchars\b/, "characters");
 
 export function show(signal, [group]) {
   const body = h("div.settings", null, h("p.faint", null, "Reading …"));

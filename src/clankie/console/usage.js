@@ -15,7 +15,7 @@ export function show() {
     return [
       h("dl.figures", null,
         figure("Today", `${tokens(sum(today))} tokens`, limit ? `of ${tokens(limit)} a day` : "no daily limit"),
-        figure("Cost today", money(today.cost_usd) || "not known", ""),
+        figure("Cost today", money(today.cost_usd) || "–", today.cost_usd === null ? "no price is known" : ""),
         figure("Thirty days", `${tokens(days.reduce((n, one) => n + sum(one), 0))} tokens`, costs.length ? money(costs.reduce((a, b) => a + b, 0)) : "")),
       limit ? h("progress", { max: limit, value: Math.min(sum(today), limit), "aria-label": "Of today's limit" }) : null,
       bars(days),

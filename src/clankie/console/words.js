@@ -40,7 +40,9 @@ export function size(bytes) {
 }
 
 export function tokens(n) {
-  return n < 1000 ? String(n) : n < 100_000 ? `${(n / 1000).toFixed(1)}k` : `${Math.round(n / 1000)}k`;
+  if (n < 1000) return String(n);
+  const [size, unit] = n < 999_500 ? [n / 1000, "k"] : [n / 1e6, "M"];
+  return `${Number(size.toFixed(size < 100 ? 1 : 0))}${unit}`;
 }
 
 export function money(usd) {
