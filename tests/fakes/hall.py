@@ -17,10 +17,11 @@ from clankie.host import conversations, deliveries
 from clankie.host.admit import admit
 from clankie.host.dispatch import Running
 from clankie.host.house import House
-from clankie.host.ports import CrashPoint
+from clankie.host.ports import CrashPoint, ModelChoices
 from clankie.host.storage import Admitted
 from clankie.wiring.config import Config
 from clankie.wiring.house import Ports, open_house
+from clankie.wiring.plain import SettledModels
 from fakes.clock import FakeClock, FakeIds
 from fakes.crash import NoCrash
 from fakes.lane import ScriptedLane
@@ -128,6 +129,7 @@ class Machine:
         *,
         crash: CrashPoint | None = None,
         override: Mapping[str, object] | None = None,
+        models: ModelChoices | None = None,
     ) -> AsyncIterator[Hall]:
         """The house runs; open it again to see what a restart finds. `die` ends it at once."""
         played = lane or ScriptedLane()
@@ -137,6 +139,7 @@ class Machine:
             ids=self.ids,
             crash=crash or NoCrash(),
             lane=played,
+            models=models or SettledModels(),
             inline_store=True,
         )
         with suppress(KilledError):

@@ -17,6 +17,7 @@ from clankie.core.conversation import Kind, body_to_wire, conversation_to_wire, 
 from clankie.core.projection import Entry
 from clankie.host import cancel as cancelling
 from clankie.host import conversations, selfstate
+from clankie.host.shown import as_text
 
 routes = router("conversations")
 
@@ -148,13 +149,14 @@ async def read_projection(
     limits = call.house.settings.projection
     if budget is not None:
         limits = type(limits)(budget=budget, message=limits.message, tool_detail=limits.tool_detail)
-    shown = await call.house.store.conversations.project(call.sees(conversation), limits)
+    found = await call.house.store.conversations.project(call.sees(conversation), limits)
+    seen = as_text(found, limits.budget, call.house.ids)
     return Json(
         {
-            "text": shown.text,
-            "omitted": shown.omitted,
-            "through": shown.through,
-            "entries": [_entry(one) for one in shown.entries],
+            "text": seen.text,
+            "omitted": seen.projection.omitted,
+            "through": seen.projection.through,
+            "entries": [_entry(one) for one in seen.projection.entries],
         }
     )
 

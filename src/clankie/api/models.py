@@ -13,7 +13,7 @@ from clankie.api.bodies import Body
 from clankie.api.call import Asked
 from clankie.api.replies import Json, done
 from clankie.api.routing import router
-from clankie.host import spending
+from clankie.host import models, spending
 from clankie.host.ports import ModelChoice
 from clankie.host.storage import DayUsage
 
@@ -37,7 +37,7 @@ async def read_models(call: Asked) -> Json:
     choices = await house.models.choices(house.settings)
     return Json(
         {
-            "current": _choice(house.models.current(house.settings)),
+            "current": _choice(models.current(house)),
             "choices": [_choice(one) for one in choices],
         }
     )

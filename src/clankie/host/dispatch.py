@@ -22,10 +22,9 @@ from clankie.core.errors import (
     RefusedError,
     StorageUnavailableError,
 )
-from clankie.core.settings import with_model
 from clankie.core.wake import EXHAUSTED, STALLED
 from clankie.core.watchdog import Phase, deadline, stalled
-from clankie.host import journal, spending
+from clankie.host import journal, models, spending
 from clankie.host.outcome import Cut, ended, given_back, persisted, refused
 from clankie.host.persist import stored
 from clankie.host.ports import LaneResult, TurnRequest
@@ -169,9 +168,9 @@ async def _on_service(house: House, running: Running) -> None:
     if not await spending.may_run(house, turn.delivery.conversation, turn.delivery.origin):
         await refused(house, turn, EXHAUSTED, "The daily budget of tokens is spent.")
         return
-    model = turn.reservation.model
-    settings = house.settings if model is None else with_model(house.settings, model)
+    settings = models.answering(house, turn.reservation.model)
     try:
+        await models.announce(house, settings)
         await _started(house, turn)
     except StorageUnavailableError as error:
         # It is not on disk, so the model must not be asked.

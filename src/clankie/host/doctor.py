@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from clankie.host import models
+
 if TYPE_CHECKING:
     from clankie.host.house import House
 
@@ -51,8 +53,8 @@ async def _store(house: House) -> Finding:
 
 
 def _model(house: House) -> Finding:
-    model = house.settings.models.model
-    if model == "practice":
+    chosen = models.current(house)
+    if chosen.provider == models.PRACTICE:
         return Finding(
             name="model",
             level=Level.WARN,
@@ -60,8 +62,8 @@ def _model(house: House) -> Finding:
             fix="clankie settings set models.model openai-chat:NAME, "
             "then models.base_url to your server's address",
         )
-    where = house.settings.models.base_url or "the provider's own address"
-    return Finding(name="model", level=Level.OK, sentence=f"{model} at {where}.")
+    level = Level.OK if chosen.ready else Level.FAIL
+    return Finding(name="model", level=level, sentence=chosen.sentence)
 
 
 def _credentials(house: House) -> Finding:

@@ -52,6 +52,7 @@ class House:
     started_at: datetime
     spent: Spent
     goals: set[str] = field(default_factory=set[str])
+    announced: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
     override: Mapping[str, object] = field(default_factory=dict[str, object])
     saved: Settings = DEFAULTS
     settings: Settings = DEFAULTS

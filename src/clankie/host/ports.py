@@ -15,7 +15,7 @@ from clankie.core.conversation import Usage
 from clankie.core.driver import Standing
 from clankie.core.projection import Projection
 from clankie.core.receipt import Delivery
-from clankie.core.settings import Settings
+from clankie.core.settings import Models, Settings
 from clankie.core.wake import Wake
 from clankie.host.storage import Call, EventPage
 
@@ -200,6 +200,10 @@ class ModelChoices(Protocol):
 
     async def choices(self, settings: Settings) -> Sequence[ModelChoice]:
         """All there are, in the order in which they would be taken."""
+        ...
+
+    def announcement(self, models: Models) -> str | None:
+        """What the owner is told before a paid key that was found is first used; else None."""
         ...
 
 

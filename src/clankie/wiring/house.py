@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from clankie.host import journal, spending, tokens
+from clankie.host import journal, models, spending, tokens
 from clankie.host.captain import Captain
 from clankie.host.clock import NoCrash, SystemClock, SystemIds
 from clankie.host.feed import Feed
@@ -18,7 +18,7 @@ from clankie.lanes.service import ServiceLane
 from clankie.store.credentials import FileCredentials
 from clankie.store.sqlite.store import SqliteStore
 from clankie.wiring.home import operator_token
-from clankie.wiring.plain import NoMcp, NoRooms, NoSeats, SettledModels
+from clankie.wiring.plain import NoMcp, NoRooms, NoSeats
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -36,7 +36,7 @@ class Ports:
     crash: CrashPoint = field(default_factory=NoCrash)
     lane: Lane | None = None
     seats: Seats = field(default_factory=NoSeats)
-    models: ModelChoices = field(default_factory=SettledModels)
+    models: ModelChoices | None = None
     mcp: McpBank | None = None
     inline_store: bool = False
 
@@ -80,7 +80,7 @@ async def open_house(config: Config, ports: Ports | None = None) -> AsyncIterato
             seats=given.seats,
             rooms=NoRooms(),
             credentials=credentials,
-            models=given.models,
+            models=given.models or service.chooser,
             mcp=given.mcp or NoMcp(lambda: house.settings),
             feed=feed,
             captain=Captain(),
@@ -96,5 +96,6 @@ async def open_house(config: Config, ports: Ports | None = None) -> AsyncIterato
         journal.note(
             "recovered", uncertain=list(recovered.uncertain), released=list(recovered.released)
         )
+        await models.begin(house)
         async with house.captain.at_work(house):
             yield house

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from clankie.core.driver import Standing
     from clankie.core.receipt import Delivery
-    from clankie.core.settings import Settings
+    from clankie.core.settings import Models, Settings
 
 PRACTICE: Final = "practice"
 
@@ -68,6 +68,11 @@ class SettledModels:
             sentence=f"The settings name it, at {where}.",
             address=settings.models.base_url or None,
         )
+
+    def announcement(self, models: Models) -> str | None:
+        """No key is looked for."""
+        del models
+        return None
 
     async def choices(self, settings: Settings) -> Sequence[ModelChoice]:
         """That one, and the one that is always there."""

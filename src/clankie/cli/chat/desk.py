@@ -13,6 +13,7 @@ from clankie.cli.chat.story import Story
 from clankie.cli.clean import line
 from clankie.cli.client import items, segment
 from clankie.cli.failures import CommandError
+from clankie.cli.wire import part
 
 if TYPE_CHECKING:
     from clankie.cli.chat.remote import Item, Remote
@@ -124,9 +125,22 @@ class Desk:
             # Only the status line needs them; the next refresh asks again.
             return
         settings: Json = answer["settings"]
-        self.model = str(settings["models"]["model"])
+        self.model = await self._answering(str(settings["models"]["model"]))
         self.story.name = line(str(settings["persona"]["name"]), 80)
         self._view.changed()
+
+    async def _answering(self, default: str) -> str:
+        """`provider:model` of what answers here."""
+        own = self.conversation.get("model")
+        if own:
+            return str(own)
+        try:
+            now = part(await self.remote.get("/v1/models"), "current")
+        except CommandError:
+            # A service of an earlier version has no such list.
+            return default
+        names = (now.get("provider"), now.get("model"))
+        return ":".join(str(one) for one in names if one) or default
 
     def _history(self, events: list[Json]) -> None:
         story = self.story
