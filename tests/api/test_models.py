@@ -89,6 +89,9 @@ class Bank:
     def status(self) -> list[McpStatus]:
         return [McpStatus(name="notes", state="changed", tools=("read", "write"), hash="abc")]
 
+    def settings_changed(self) -> None:
+        """Nothing runs."""
+
     async def agree(self, name: str, hash_: str) -> None:
         if name != "notes":
             raise McpServerNotFoundError(name)
@@ -113,13 +116,14 @@ async def test_servers_of_tools_are_listed_and_their_changes_agreed_to(api: Api)
     assert (await api.post("/v1/mcp-servers/notes/agree", {})).status == 422
 
 
-async def test_without_a_bank_servers_of_the_settings_are_off(api: Api) -> None:
-    servers = {"mcp": {"servers": {"notes": {"command": "notes"}}}, "expected_revision": 0}
+async def test_a_server_that_is_switched_off_is_listed_and_not_agreed_to(api: Api) -> None:
+    server = {"command": "notes", "on": False}
+    servers = {"mcp": {"servers": {"notes": server}}, "expected_revision": 0}
     assert (await api.ask("PATCH", "/v1/settings", servers)).status == 200
     (found,) = (await api.get("/v1/mcp-servers")).json
     assert (found["name"], found["state"]) == ("notes", "off")
     answer = await api.post("/v1/mcp-servers/notes/agree", {"hash": "abc"})
-    assert (answer.status, answer.code) == (404, "mcp_server_not_found")
+    assert (answer.status, answer.code) == (409, "transition_refused")
 
 
 async def test_a_goal_is_set_read_and_forgotten(api: Api) -> None:

@@ -25,6 +25,7 @@ from clankie.wiring.plain import SettledModels
 from fakes.clock import FakeClock, FakeIds
 from fakes.crash import NoCrash
 from fakes.lane import ScriptedLane
+from fakes.workspaces import AnyWorkspace
 
 LONG = 86_400.0
 """Virtual seconds that a test waits for an outcome."""
@@ -139,6 +140,7 @@ class Machine:
             ids=self.ids,
             crash=crash or NoCrash(),
             lane=played,
+            workspaces=AnyWorkspace(),
             models=models or SettledModels(),
             inline_store=True,
         )

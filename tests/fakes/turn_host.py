@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 
 from clankie.core.admission import Mode, Origin, fingerprint
-from clankie.core.conversation import OPERATOR, Author
+from clankie.core.conversation import OPERATOR, Author, Conversation, Kind
 from clankie.core.delivery import InputState
 from clankie.core.errors import AttachmentNotFoundError
 from clankie.core.projection import Projection
@@ -68,6 +68,7 @@ class FakeTurnHost:
         self.refuse_tool: Exception | None = None
         self.attached: dict[str, bytes] = {}
         self.fetched: list[str] = []
+        self.kind = Kind.GLOBAL
         self.directory: str | None = None
         self.page = EventPage([], head=0, oldest=1, has_more=False)
         self.read: list[tuple[str | None, int | None, int]] = []
@@ -108,6 +109,17 @@ class FakeTurnHost:
         if digest not in self.attached:
             raise AttachmentNotFoundError(digest)
         return self.attached[digest]
+
+    async def here(self) -> Conversation:
+        return Conversation(
+            id=CONVERSATION,
+            name="here",
+            kind=self.kind,
+            revision=0,
+            cursor=0,
+            created_at=START,
+            directory=self.directory,
+        )
 
     async def workspace(self) -> str | None:
         return self.directory

@@ -17,7 +17,7 @@ from clankie.core.receipt import Delivery
 from clankie.core.settings import Models, Settings
 from clankie.host.ports import LaneError, LaneResult
 from clankie.lanes.service import ServiceLane
-from clankie.lanes.tools import TOOLS, Bench, Done, NoArguments, Tool, bank
+from clankie.lanes.tools import TOOLS, Always, Bench, Done, NoArguments, Tool, bank
 from fakes.clock import FakeClock, FakeIds
 from fakes.credentials import FakeCredentials
 from fakes.model_server import (
@@ -50,7 +50,7 @@ class Front:
         self.style, self.server = style, server
         self.clock, credentials = FakeClock(), FakeCredentials()
         credentials.put(style.provider, server.origin, SECRET)
-        self.lane = ServiceLane(self.clock, FakeIds(), credentials, tools=tools)
+        self.lane = ServiceLane(self.clock, FakeIds(), credentials, bank=Always(tools))
         self.host = FakeTurnHost()
 
     @property

@@ -12,7 +12,7 @@ def makers(name: str) -> set[str]:
     """The modules of the lane that make such a value."""
     return {
         file.name
-        for file in LANES.glob("*.py")
+        for file in LANES.rglob("*.py")
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
     }
@@ -21,7 +21,8 @@ def makers(name: str) -> set[str]:
 # proves: SEC-7
 def test_only_the_seed_and_the_input_put_words_of_people_into_a_prompt() -> None:
     assert makers("UserText") == {"prompt.py", "session.py"}
-    assert makers("framed") == {"prompt.py", "session.py"}
+    assert makers("framed") == {"prompt.py", "session.py", "tools.py"}
+    assert makers("quoted") == {"offer.py", "tools.py"}
 
 
 # proves: SEC-7

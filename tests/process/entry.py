@@ -34,7 +34,7 @@ def main(arguments: list[str]) -> int:
 def serve(answers: Answers) -> int:
     from clankie.host.clock import SystemClock, SystemIds
     from clankie.lanes.service import ServiceLane
-    from clankie.lanes.tools import TOOLS, bank
+    from clankie.lanes.tools import TOOLS, Always, bank
     from clankie.store.credentials import FileCredentials
     from clankie.wiring.config import from_environment
     from clankie.wiring.house import Ports
@@ -64,7 +64,7 @@ def serve(answers: Answers) -> int:
         clock=SystemClock(),
         ids=SystemIds(),
         credentials=FileCredentials(config.home / "credentials.json", os.environ),
-        tools=bank(*TOOLS.values(), leave_mark(effects)),
+        bank=Always(bank(*TOOLS.values(), leave_mark(effects))),
     )
     return run(config, Ports(crash=deadly, lane=WitnessedLane(lane, effects), seats=seats))
 

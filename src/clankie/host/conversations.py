@@ -41,6 +41,9 @@ async def create(
         raise InvalidFieldError("directory", "an absolute path, for a workspace conversation only")
     if directory is not None and (not directory.startswith("/") or "\0" in directory):
         raise InvalidFieldError("directory", "an absolute path")
+    if directory is not None:
+        # Resolved once, here: what is kept names no link.
+        directory = await house.workspaces.check(directory)
     new = NewConversation(
         id=house.ids.new("c"),
         request_id=ids.delivery_id(request_id),

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         ModelChoices,
         Rooms,
         Seats,
+        Workspaces,
     )
     from clankie.host.spending import Spent
     from clankie.host.storage import Store
@@ -46,6 +47,7 @@ class House:
     credentials: Credentials
     models: ModelChoices
     mcp: McpBank
+    workspaces: Workspaces
     feed: Feed
     captain: Captain
     tokens: Tokens

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
-from clankie.core.conversation import Usage
+from clankie.core.conversation import Conversation, Usage
 from clankie.core.driver import Standing
 from clankie.core.projection import Projection
 from clankie.core.receipt import Delivery
@@ -126,6 +126,10 @@ class TurnHost(Protocol):
         """The bytes of something attached to this input. Raises AttachmentNotFoundError."""
         ...
 
+    async def here(self) -> Conversation:
+        """The conversation as it stands now."""
+        ...
+
     async def workspace(self) -> str | None:
         """The directory this conversation may work in; None where it has none."""
         ...
@@ -228,12 +232,32 @@ class McpBank(Protocol):
         """One for each server in the settings, in order of their names."""
         ...
 
+    def settings_changed(self) -> None:
+        """End at once what the settings do not name so any more."""
+        ...
+
     async def agree(self, name: str, hash_: str) -> None:
         """Use the tools that the server offers now.
 
         Raises:
             McpServerNotFoundError: the settings name none so.
             TransitionRefusedError: what it offers is not what `hash_` names.
+        """
+        ...
+
+
+# ── where work may happen ────────────────────────────────────────────────────────────────────────
+
+
+class Workspaces(Protocol):
+    """Which directories may become a workspace."""
+
+    async def check(self, path: str) -> str:
+        """The directory as it is kept: absolute, and without links in its name.
+
+        Raises:
+            InvalidFieldError: it cannot be one: it is no directory, or /, the home directory, or
+                one that holds or lies in the state of the service.
         """
         ...
 

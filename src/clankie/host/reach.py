@@ -14,6 +14,7 @@ from clankie.host import goals, selfstate
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from clankie.core.conversation import Conversation
     from clankie.core.receipt import Delivery
     from clankie.host.house import House
     from clankie.host.storage import EventPage
@@ -51,10 +52,14 @@ class Reach:
         self.progress()
         return data
 
+    async def here(self) -> Conversation:
+        """The conversation as it stands now."""
+        self._alive()
+        return await self._house.store.conversations.get(self.delivery.conversation)
+
     async def workspace(self) -> str | None:
         """The directory this conversation may work in; None where it has none."""
-        self._alive()
-        return (await self._house.store.conversations.get(self.delivery.conversation)).directory
+        return (await self.here()).directory
 
     async def read_conversation(
         self, conversation: str | None, *, before: int | None, limit: int

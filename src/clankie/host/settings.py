@@ -43,6 +43,8 @@ async def _patch(
         house.use_settings(tree, stands)
         raise
     house.use_settings(after, revision)
+    if after.mcp != before.mcp:
+        house.mcp.settings_changed()
     if after.models != before.models:
         # A held wake waits for exactly such a change.
         await wakes.release(house)

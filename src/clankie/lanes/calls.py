@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from clankie.core.errors import RefusedError
 from clankie.host.framing import one_line
@@ -11,13 +11,11 @@ from clankie.host.storage import Call, FencedError
 from clankie.lanes.tools import DETAIL_LIMIT, Bench, ToolFailedError, canonical, digest
 
 if TYPE_CHECKING:
-    import msgspec
-
     from clankie.lanes.messages import ToolCall
-    from clankie.lanes.tools import Done, Tool
+    from clankie.lanes.tools import AnyTool, Done
 
 
-async def answered(call: ToolCall, tool: Tool[Any] | None, bench: Bench, limit: float) -> str:
+async def answered(call: ToolCall, tool: AnyTool | None, bench: Bench, limit: float) -> str:
     """What the model is told of its call; `limit` is the tool's time in seconds.
 
     Errors of the host itself (fenced, storage) are not answers: they end the turn.
@@ -31,7 +29,7 @@ async def answered(call: ToolCall, tool: Tool[Any] | None, bench: Bench, limit: 
         return f"error: {error}"
 
 
-async def _run(tool: Tool[Any], arguments: msgspec.Struct, bench: Bench, limit: float) -> str:
+async def _run(tool: AnyTool, arguments: object, bench: Bench, limit: float) -> str:
     record = Call(
         call_id=bench.call_id,
         name=tool.name,
@@ -43,13 +41,13 @@ async def _run(tool: Tool[Any], arguments: msgspec.Struct, bench: Bench, limit: 
         try:
             done = await _bounded(tool, arguments, bench, limit)
         except ToolFailedError as error:
-            report.detail = one_line(str(error), DETAIL_LIMIT)
+            report.detail = one_line(error.detail, DETAIL_LIMIT)
             raise
         report.detail = done.detail
     return done.text
 
 
-async def _bounded(tool: Tool[Any], arguments: msgspec.Struct, bench: Bench, limit: float) -> Done:
+async def _bounded(tool: AnyTool, arguments: object, bench: Bench, limit: float) -> Done:
     try:
         async with asyncio.timeout(limit):
             return await tool.run(arguments, bench)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, assert_never
+from typing import TYPE_CHECKING, Final, assert_never
 
 from clankie.core.conversation import Usage
 from clankie.host.ports import LaneError, LaneResult
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from clankie.host.ports import Clock, Ids, TurnHost, TurnRequest
     from clankie.lanes.model import Model, ToolSpec
     from clankie.lanes.session import Session
-    from clankie.lanes.tools import Tool
+    from clankie.lanes.tools import AnyTool
 
 FIRST_PAUSE: Final = 0.5
 """Seconds before the first repeat of a request when the server names no time; doubles."""
@@ -68,7 +68,7 @@ class Kit:
 
     clock: Clock
     ids: Ids
-    tools: Mapping[str, Tool[Any]]
+    tools: Mapping[str, AnyTool]
     specs: Sequence[ToolSpec]
 
 
@@ -183,7 +183,13 @@ class Run:
                 self._session.add(message)
 
     async def _use(self, call: ToolCall, call_id: str) -> None:
-        bench = Bench(self._host, self._kit.clock, call_id)
+        bench = Bench(
+            host=self._host,
+            clock=self._kit.clock,
+            ids=self._kit.ids,
+            settings=self._settings,
+            call_id=call_id,
+        )
         limit = self._settings.watchdog.tool
         text = await answered(call, self._kit.tools.get(call.name), bench, limit)
         self._session.add(ToolResult(call.id, call.name, text))

@@ -6,8 +6,9 @@ It keeps sessions and, once a model over HTTP was needed, one client for all of 
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from clankie.host.framing import one_line
 from clankie.host.ports import LaneError
@@ -19,10 +20,10 @@ from clankie.lanes.prices import Prices
 from clankie.lanes.runner import Kit, Mind, Run
 from clankie.lanes.session import Sessions, bound, key_of, seeded
 from clankie.lanes.sight import sees
-from clankie.lanes.tools import TOOLS
+from clankie.lanes.tools import PLAIN
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from types import TracebackType
 
     import httpx2
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from clankie.host.ports import Clock, Credentials, Ids, LaneResult, TurnHost, TurnRequest
     from clankie.lanes.endpoint import Endpoint
     from clankie.lanes.model import Spent
-    from clankie.lanes.tools import Tool
+    from clankie.lanes.tools import Offers
 
 PACE: Final = 0.01
 """Seconds between the words of the practice model: it is seen to write."""
@@ -41,7 +42,7 @@ _HIDDEN: Final = "[secret]"
 
 
 class ServiceLane:
-    """Implements `host.ports.Lane`; `chooser` says which models there are.
+    """Implements `host.ports.Lane`; `chooser` says which models there are, `bank` which tools.
 
     Leave it to close its connections.
     """
@@ -53,11 +54,11 @@ class ServiceLane:
         credentials: Credentials,
         *,
         pace: float = PACE,
-        tools: Mapping[str, Tool[Any]] = TOOLS,
+        bank: Offers = PLAIN,
         prices: Prices | None = None,
     ) -> None:
-        specs = [tool.spec() for tool in tools.values()]
-        self._kit = Kit(clock=clock, ids=ids, tools=tools, specs=specs)
+        self._kit = Kit(clock=clock, ids=ids, tools={}, specs=())
+        self._bank = bank
         self._credentials = credentials
         self._practice = PracticeModel(clock, pace)
         self._sessions = Sessions()
@@ -97,11 +98,12 @@ class ServiceLane:
         key = key_of(request.settings.models)
         session = self._sessions.take(request.conversation, bound(request.settings), key)
         mind = await self._chosen(request.settings.models)
+        kit = await self._equipped(request, host)
         if session is None:
             session = seeded(await host.projection(), request.settings, self._kit.ids)
         self._sessions.lend(request.conversation, session)
         try:
-            result = await Run(self._kit, mind, request, host, session).result()
+            result = await Run(kit, mind, request, host, session).result()
         except LaneError as error:
             self._last_error = error.code
             if error.code == ModelPictureError.code:
@@ -113,6 +115,10 @@ class ServiceLane:
             return result
         finally:
             self._sessions.drop(request.conversation, session)
+
+    async def _equipped(self, request: TurnRequest, host: TurnHost) -> Kit:
+        tools = await self._bank.offered(request, host)
+        return replace(self._kit, tools=tools, specs=[tool.spec() for tool in tools.values()])
 
     def evict(self, conversation: str) -> None:
         """Forget the session; a turn that uses it now will not bring it back."""

@@ -7,23 +7,25 @@ struct before anything runs; a call that does not fit is answered, not run.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, Protocol, TypeVar
 
 import msgspec
 
 from clankie.core.conversation import timestamp
-from clankie.host.framing import one_line
+from clankie.host.framing import Untrusted, framed, one_line
 from clankie.lanes.model import ToolSpec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from clankie.host.ports import Clock, TurnHost
+    from clankie.core.settings import Settings
+    from clankie.host.ports import Clock, Ids, TurnHost, TurnRequest
 
 DETAIL_LIMIT: Final = 200
 """Characters of the line that the log shows of a call."""
@@ -33,16 +35,34 @@ _A = TypeVar("_A", bound=msgspec.Struct)
 
 
 class ToolFailedError(Exception):
-    """The tool could not do it; the sentence is the model's answer to its call."""
+    """The tool could not do it; the sentence is the model's answer to its call.
+
+    `detail` is what the log says of it, where that is not the sentence itself.
+    """
+
+    def __init__(self, sentence: str, detail: str | None = None) -> None:
+        super().__init__(sentence)
+        self.detail = sentence if detail is None else detail
 
 
-@dataclass(frozen=True, slots=True)
+def quoted(ids: Ids, source: str, author: str, text: str) -> str:
+    """What came from elsewhere, as tools hand it to a model: data, never an instruction."""
+    return framed(Untrusted(source=source, author=author, text=text), ids)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Bench:
-    """What a tool may use: the turn's host, the clock, and the id of this call."""
+    """What a tool may use: the turn's host and settings, clock, ids, and the id of this call."""
 
     host: TurnHost
     clock: Clock
+    ids: Ids
+    settings: Settings
     call_id: str
+
+    def quoted(self, source: str, author: str, text: str) -> str:
+        """See `quoted`."""
+        return quoted(self.ids, source, author, text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +71,32 @@ class Done:
 
     text: str
     detail: str
+
+
+class AnyTool(Protocol):
+    """What the loop needs of a tool, whoever made it."""
+
+    @property
+    def name(self) -> str:
+        """As a model calls it."""
+        ...
+
+    @property
+    def effect(self) -> bool:
+        """Whether it may change something outside of this turn."""
+        ...
+
+    def read(self, written: str, /) -> Any:  # noqa: ANN401 - each tool has arguments of its own
+        """The arguments that a model wrote, checked. Raises ToolFailedError."""
+        ...
+
+    def run(self, arguments: Any, bench: Bench, /) -> Awaitable[Done]:  # noqa: ANN401 - see above
+        """Do it. Raises ToolFailedError."""
+        ...
+
+    def spec(self) -> ToolSpec:
+        """As a model is told of it."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,20 +126,26 @@ class Tool(Generic[_A]):
 
     def spec(self) -> ToolSpec:
         """As a model is told of it."""
-        whole = msgspec.json.schema(self.arguments)
-        others: dict[str, Any] = whole["$defs"]
-        schema = others.pop(whole["$ref"].rpartition("/")[2])
-        if others:
-            schema["$defs"] = others
-        return ToolSpec(name=self.name, description=self.description, schema=schema)
+        return ToolSpec(
+            name=self.name, description=self.description, schema=schema_of(self.arguments)
+        )
 
 
-def canonical(arguments: msgspec.Struct) -> str:
+@functools.cache
+def schema_of(arguments: type[msgspec.Struct]) -> dict[str, object]:
+    """The JSON Schema of such arguments; worked out once, as turns ask for it again and again."""
+    whole = msgspec.json.schema(arguments)
+    others: dict[str, Any] = whole["$defs"]
+    schema: dict[str, object] = others.pop(whole["$ref"].rpartition("/")[2])
+    return {**schema, "$defs": others} if others else schema
+
+
+def canonical(arguments: object) -> str:
     """One spelling for equal arguments: sorted keys, no blanks."""
     return json.dumps(msgspec.to_builtins(arguments), sort_keys=True, separators=(",", ":"))
 
 
-def digest(arguments: msgspec.Struct) -> str:
+def digest(arguments: object) -> str:
     """SHA-256, hexadecimal, of the canonical arguments."""
     return hashlib.sha256(canonical(arguments).encode()).hexdigest()
 
@@ -163,3 +215,26 @@ def bank(*tools: Tool[Any]) -> Mapping[str, Tool[Any]]:
 
 
 TOOLS: Final = bank(_GET_SELF_STATE, _SCHEDULE_WAKE)
+
+
+class Offers(Protocol):
+    """Says which tools a turn gets."""
+
+    async def offered(self, request: TurnRequest, host: TurnHost) -> Mapping[str, AnyTool]:
+        """The tools of this turn, by name."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Always:
+    """The same tools for every turn."""
+
+    tools: Mapping[str, AnyTool]
+
+    async def offered(self, request: TurnRequest, host: TurnHost) -> Mapping[str, AnyTool]:
+        """See `Offers`."""
+        del request, host
+        return self.tools
+
+
+PLAIN: Final = Always(TOOLS)

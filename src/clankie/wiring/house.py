@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clankie.host import journal, models, spending, tokens
@@ -14,16 +15,30 @@ from clankie.host.feed import Feed
 from clankie.host.house import House
 from clankie.host.spending import Spent
 from clankie.host.tokens import Tokens
+from clankie.lanes.bank import Bank
+from clankie.lanes.mcp.link import Means
+from clankie.lanes.mcp.pins import FilePins
+from clankie.lanes.mcp.servers import McpServers
 from clankie.lanes.service import ServiceLane
+from clankie.lanes.workspace import CheckedWorkspaces
 from clankie.store.credentials import FileCredentials
 from clankie.store.sqlite.store import SqliteStore
 from clankie.wiring.home import operator_token
-from clankie.wiring.plain import NoMcp, NoRooms, NoSeats
+from clankie.wiring.plain import NoRooms, NoSeats
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from clankie.host.ports import Clock, CrashPoint, Ids, Lane, McpBank, ModelChoices, Seats
+    from clankie.host.ports import (
+        Clock,
+        CrashPoint,
+        Ids,
+        Lane,
+        McpBank,
+        ModelChoices,
+        Seats,
+        Workspaces,
+    )
     from clankie.wiring.config import Config
 
 
@@ -38,6 +53,7 @@ class Ports:
     seats: Seats = field(default_factory=NoSeats)
     models: ModelChoices | None = None
     mcp: McpBank | None = None
+    workspaces: Workspaces | None = None
     inline_store: bool = False
 
 
@@ -67,8 +83,11 @@ async def open_house(config: Config, ports: Ports | None = None) -> AsyncIterato
                 inline=given.inline_store,
             )
         )
+        # Left after the captain: servers of tools end when no turn needs them any more.
+        means = Means(clock=clock, ids=ids, credentials=credentials, pins=_pins(config))
+        outside = await stack.enter_async_context(McpServers(lambda: house.settings, means))
         service = await stack.enter_async_context(
-            ServiceLane(clock=clock, ids=ids, credentials=credentials)
+            ServiceLane(clock=clock, ids=ids, credentials=credentials, bank=Bank(outside))
         )
         recovered = await store.boot()
         revision, saved = await store.owner.settings()
@@ -81,7 +100,8 @@ async def open_house(config: Config, ports: Ports | None = None) -> AsyncIterato
             rooms=NoRooms(),
             credentials=credentials,
             models=given.models or service.chooser,
-            mcp=given.mcp or NoMcp(lambda: house.settings),
+            mcp=given.mcp or outside,
+            workspaces=given.workspaces or _workspaces(config),
             feed=feed,
             captain=Captain(),
             tokens=Tokens.for_operator(secret, clock.now()),
@@ -99,3 +119,11 @@ async def open_house(config: Config, ports: Ports | None = None) -> AsyncIterato
         await models.begin(house)
         async with house.captain.at_work(house):
             yield house
+
+
+def _pins(config: Config) -> FilePins:
+    return FilePins(config.home / "mcp-pins.json")
+
+
+def _workspaces(config: Config) -> CheckedWorkspaces:
+    return CheckedWorkspaces([config.home, config.database], Path.home())

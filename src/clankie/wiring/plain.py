@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from clankie.core.errors import McpServerNotFoundError
-from clankie.host.ports import McpStatus, ModelChoice
+from clankie.host.ports import ModelChoice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from clankie.core.driver import Standing
     from clankie.core.receipt import Delivery
@@ -29,26 +28,6 @@ class NoRooms:
 
     async def check(self, delivery: Delivery) -> None:
         """Nothing to refuse."""
-
-
-class NoMcp:
-    """Servers may stand in the settings; none is started."""
-
-    def __init__(self, settings: Callable[[], Settings]) -> None:
-        self._settings = settings
-
-    def status(self) -> Sequence[McpStatus]:
-        """All of them are off."""
-        sentence = "Servers of tools are not started by this service."
-        return [
-            McpStatus(name=name, state="off", sentence=sentence)
-            for name in sorted(self._settings().mcp.servers)
-        ]
-
-    async def agree(self, name: str, hash_: str) -> None:
-        """There is nothing to agree to."""
-        del hash_
-        raise McpServerNotFoundError(name)
 
 
 class SettledModels:
