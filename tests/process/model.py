@@ -6,7 +6,7 @@ of the delivery:
   say      answer
   mark     call the tool leave_mark with the mark, then answer
   wake     call the tool schedule_wake, due at once, with the text `say [wake-of-MARK]`, then answer
-  fragile  as wake, with the text `break [wake-of-MARK]`
+  fragile  as wake, with the text `break [wake-of-MARK]`; slow: with `hold [wake-of-MARK]`
   hold     answer nothing until released, then say; begin: the same after a first word
   break    refuse for good; reject: refuse the credential
   leak     refuse, and repeat the credential in the words of the refusal
@@ -22,10 +22,11 @@ from typing import Any, Self
 
 from fakes.model_server import call_events, delta, problem, text_events
 
-COMMANDS = "say|mark|wake|fragile|hold|begin|break|reject|leak"
+COMMANDS = "say|mark|wake|fragile|slow|hold|begin|break|reject|leak"
 COMMAND = re.compile(rf"({COMMANDS}) \[([A-Za-z0-9._:/-]+)\]")
+WAKES = {"wake": "say", "fragile": "break", "slow": "hold"}
 REFUSALS = {"break": (400, "I was asked to break."), "reject": (401, "Who are you?")}
-PATIENCE = 30.0
+PATIENCE = 60.0
 """Seconds after which a held answer is given up; only a failing test waits that long."""
 
 
@@ -46,9 +47,8 @@ def spoken(command: str, mark: str) -> list[bytes]:
     match command:
         case "mark":
             return call_events(("leave_mark", json.dumps({"mark": mark})))
-        case "wake" | "fragile":
-            then = "say" if command == "wake" else "break"
-            wanted = {"in_seconds": 0.001, "text": f"{then} [wake-of-{mark}]"}
+        case "wake" | "fragile" | "slow":
+            wanted = {"in_seconds": 0.001, "text": f"{WAKES[command]} [wake-of-{mark}]"}
             return call_events(("schedule_wake", json.dumps(wanted)))
         case _:
             return text_events(f"said {mark}")

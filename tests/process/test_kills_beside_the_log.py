@@ -24,6 +24,7 @@ def test_words_are_found_although_the_process_died_while_it_indexed_them(
     service.ended()
 
     again = place.start()
+    place.send(again, "m-2", "say")
     assert again.client.known("m-2")["state"] in {"settled", "uncertain"}
     says = [one for one in again.client.events() if "m-1" in str(one.get("text"))]
     assert sorted(again.client.found("m-1")) == [one["cursor"] for one in says]

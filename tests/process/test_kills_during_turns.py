@@ -141,10 +141,10 @@ def test_a_wake_whose_turn_was_cut_short_by_the_end_of_the_process_is_not_tried_
     # proves: FENCE-12
     service = place.start()
     service.client.set("wakes", soonest=0, first_backoff=0.1)
-    place.send(service, "m-1", "wake")
+    place.send(service, "m-1", "slow")
     assert service.client.known("m-1")["state"] == "settled"
-    service.die_at("settle.before-commit")
-    service.ended()
+    place.model.wait_asked("wake-of-m-1")
+    service.kill()
 
     again = place.start()
     receipt = again.client.woken()

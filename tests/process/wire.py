@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-TIMEOUT = 30.0
+TIMEOUT = 60.0
 """Seconds without a byte after which a test has failed; nothing depends on its length."""
 MANY = 20_000
 """Questions after which one that is never answered as hoped has failed."""
