@@ -20,6 +20,9 @@ settings.register_profile(
     max_examples=50,
     phases=(Phase.explicit, Phase.generate),
 )
+# No test may reach the keyring of whoever runs it, nor may a service that a test starts.
+os.environ["CLANKIE_CREDENTIALS"] = "file"
+os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
 settings.load_profile(
     os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "house")
 )

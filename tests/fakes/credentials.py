@@ -16,6 +16,12 @@ class FakeCredentials:
             for name, (origin, _) in self._kept.items()
         ]
 
+    def settle(self) -> None:
+        """There is one place only."""
+
+    def place(self) -> str:
+        return "Memory keeps them."
+
     def put(self, name: str, origin: str, secret: str) -> None:
         self._kept[name] = (origin, secret)
 

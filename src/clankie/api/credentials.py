@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import Path, Response
 from pydantic import Field
+from starlette.concurrency import run_in_threadpool
 
 from clankie.api.bodies import Body
 from clankie.api.call import Asked
@@ -40,6 +41,7 @@ async def list_credentials(call: Asked) -> Json:
 @routes.put("/v1/credentials/{name}")
 async def put_credential(call: Asked, name: Name, body: CredentialBody) -> Json:
     """Keep or replace one."""
+    await run_in_threadpool(call.house.credentials.settle)
     await credentials.put(call.house, name, body.origin, body.secret)
     kept = next(one for one in call.house.credentials.list() if one.name == name)
     return Json(_wire(kept))

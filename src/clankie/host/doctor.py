@@ -69,6 +69,7 @@ def _model(house: House) -> Finding:
 def _credentials(house: House) -> Finding:
     kept = [f"{one.name} for {one.origin} ({one.source})" for one in house.credentials.list()]
     sentence = f"Kept: {', '.join(kept)}." if kept else "None is kept."
+    sentence = f"{sentence} {house.credentials.place()}"
     return Finding(name="credentials", level=Level.OK, sentence=sentence)
 
 

@@ -300,6 +300,17 @@ class Credentials(Protocol):
         """Names and origins, never secrets."""
         ...
 
+    def settle(self) -> None:
+        """Choose where secrets are kept, if that is still open.
+
+        It may take seconds, so it is called beside the event loop, before the first `put`.
+        """
+        ...
+
+    def place(self) -> str:
+        """Where secrets are kept and why there, in one sentence."""
+        ...
+
     def put(self, name: str, origin: str, secret: str) -> None:
         """Keep or replace one."""
         ...

@@ -27,8 +27,8 @@ _PORTS: Final = {"http": 80, "https": 443}
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 
 
-class _Entry(msgspec.Struct, frozen=True):
-    """A secret as the file holds it."""
+class Entry(msgspec.Struct, frozen=True):
+    """A secret as it is stored."""
 
     origin: str
     secret: str
@@ -44,11 +44,23 @@ class FileCredentials:
         self._path = path
         self._environment = EnvironmentKeys(os.environ if environ is None else environ)
 
+    @property
+    def source(self) -> str:
+        """What lists say of a secret that is kept."""
+        return FILE
+
+    def settle(self) -> None:
+        """See the port: there is nothing to choose."""
+
+    def place(self) -> str:
+        """See the port."""
+        return "A file of mode 0600 keeps them."
+
     def list(self) -> Sequence[Credential]:
         """See the port."""
         stored = self._load()
         listed = [
-            Credential(name=name, origin=entry.origin, source=FILE)
+            Credential(name=name, origin=entry.origin, source=self.source)
             for name, entry in sorted(stored.items())
         ]
         return [*listed, *(one for one in self._environment.list() if one.name not in stored)]
@@ -58,7 +70,7 @@ class FileCredentials:
         if not secret or not secret.isprintable():
             raise InvalidFieldError("secret", "printable characters, at least one")
         stored = self._load()
-        stored[name] = _Entry(origin_of(origin), secret)
+        stored[name] = Entry(origin_of(origin), secret)
         self._save(stored)
 
     def remove(self, name: str) -> bool:
@@ -81,7 +93,7 @@ class FileCredentials:
         """See the port."""
         return [*(entry.secret for entry in self._load().values()), *self._environment.secrets()]
 
-    def _load(self) -> dict[str, _Entry]:
+    def _load(self) -> dict[str, Entry]:
         try:
             # Non-blocking: a pipe in its place must not hold us.
             flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -97,7 +109,7 @@ class FileCredentials:
         finally:
             os.close(descriptor)
         try:
-            return msgspec.json.decode(data, type=dict[str, _Entry])
+            return msgspec.json.decode(data, type=dict[str, Entry])
         except msgspec.DecodeError as error:
             raise CredentialsUnsafeError(self._path, "it is damaged") from error
 
@@ -109,20 +121,21 @@ class FileCredentials:
         if found.st_mode & _OTHERS:
             raise CredentialsUnsafeError(self._path, "other users can read it")
 
-    def _save(self, stored: dict[str, _Entry]) -> None:
+    def _save(self, stored: dict[str, Entry]) -> None:
         part = self._path.with_name(self._path.name + ".new")
         try:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with contextlib.suppress(FileNotFoundError):
                 part.unlink()  # of a process that died; the name is taken exclusively below
-            _write(part, msgspec.json.format(msgspec.json.encode(stored)))
+            write_private(part, msgspec.json.format(msgspec.json.encode(stored)))
             part.replace(self._path)
             _sync(self._path.parent)
         except OSError as error:
             raise StorageUnavailableError(str(error)) from error
 
 
-def _write(path: Path, data: bytes) -> None:
+def write_private(path: Path, data: bytes) -> None:
+    """A new file that is the owner's alone, on disk when this returns. Raises OSError."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
         file.write(data)

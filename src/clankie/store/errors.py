@@ -6,7 +6,7 @@ UnusableStateError
 ├── StateHeldError                                               another process has it
 ├── StateUnwritableError                                         we may not write into it
 ├── RestoreRefusedError                                          the backup offered
-└── CredentialsUnsafeError                                       the file of secrets
+└── CredentialsUnsafeError, KeyringUnavailableError              where the secrets are
 """
 
 from __future__ import annotations
@@ -125,4 +125,17 @@ class CredentialsUnsafeError(UnusableStateError):
         super().__init__(
             f"{path} is not used: {why}. Put that right (`chmod 600`, your own, a plain file), or "
             "remove it and store the credentials again.",
+        )
+
+
+class KeyringUnavailableError(UnusableStateError):
+    """The keyring that keeps the secrets does not give them out."""
+
+    code = "keyring_unavailable"
+
+    def __init__(self, why: str) -> None:
+        super().__init__(
+            f"The keyring of this system was chosen to keep secrets, but {why}. Unlock it and try "
+            "again, or set CLANKIE_CREDENTIALS=file, remove `credentials.store` in the state "
+            "directory and store the secrets anew."
         )

@@ -28,7 +28,8 @@ class Config:
     """One service's place in the world.
 
     `home` holds all state. `port` 0 picks a free one. `names` are further host names that requests
-    may use. `override` is laid over the stored settings for this run only.
+    may use. `keyring`: secrets may be kept in the system's. `override` is laid over the stored
+    settings for this run only.
     """
 
     home: Path
@@ -40,6 +41,7 @@ class Config:
     behind_proxy: bool = False
     names: tuple[str, ...] = ()
     override: Mapping[str, object]
+    keyring: bool = False
 
     @property
     def loopback(self) -> bool:
@@ -66,6 +68,7 @@ def from_environment(environ: Mapping[str, str] | None = None) -> Config:
         behind_proxy=given.get("CLANKIE_TRUSTED_PROXY") == "1",
         names=_names(given.get("CLANKIE_NAMES", "")),
         override=_override(given),
+        keyring=given.get("CLANKIE_CREDENTIALS") != "file",
     )
     _check(config)
     return config

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -21,7 +22,7 @@ from clankie.lanes.mcp.pins import FilePins
 from clankie.lanes.mcp.servers import McpServers
 from clankie.lanes.service import ServiceLane
 from clankie.lanes.workspace import CheckedWorkspaces
-from clankie.store.credentials import FileCredentials
+from clankie.store.keyring_vault import KEYRING, ChosenCredentials, keyring_of
 from clankie.store.sqlite.store import SqliteStore
 from clankie.wiring.home import operator_token
 from clankie.wiring.plain import NoRooms, NoSeats
@@ -70,7 +71,10 @@ async def open_house(config: Config, ports: Ports | None = None) -> AsyncIterato
     given = ports or Ports()
     clock, ids = given.clock, given.ids
     secret = operator_token(config.home, ids)
-    credentials = FileCredentials(config.home / "credentials.json", os.environ)
+    ring = keyring_of(config.home) if config.keyring else None
+    credentials = ChosenCredentials(config.home, ring, os.environ)
+    if credentials.source == KEYRING:
+        await asyncio.to_thread(credentials.open)
     feed = Feed()
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(
