@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
@@ -144,6 +144,8 @@ class Machine:
             models=models or SettledModels(),
             inline_store=True,
         )
-        with suppress(KilledError):
+        try:
             async with open_house(config, ports) as house:
                 yield Hall(house, self.clock, played)
+        except* KilledError:
+            pass
