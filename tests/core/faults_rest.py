@@ -167,6 +167,12 @@ SETTINGS = [
     ),
     ("a large bound is rounded", "{bounds['high']:.15g}", "{bounds['high']:g}"),
     ("the projection is larger", "_number(24_000, 1_000", "_number(25_000, 1_000"),
+    (
+        "an address goes to any provider",
+        'settings.models.base_url if same else ""',
+        "settings.models.base_url",
+    ),
+    ("an address goes to no provider", 'settings.models.base_url if same else ""', '""'),
     ("the shell is on", "shell: bool = _flag(default=False", "shell: bool = _flag(default=True"),
     (
         "a switch takes anything",

@@ -33,6 +33,12 @@ CASES: list[tuple[ClankieError, type[ClankieError], str, dict[str, object]]] = [
     (errors.WakeNotFoundError("w-1"), RefusedError, "wake_not_found", {"wake": "w-1"}),
     (errors.TokenNotFoundError("t-1"), RefusedError, "token_not_found", {"token": "t-1"}),
     (errors.AttachmentNotFoundError("ab"), RefusedError, "attachment_not_found", {"digest": "ab"}),
+    (
+        errors.McpServerNotFoundError("notes"),
+        RefusedError,
+        "mcp_server_not_found",
+        {"name": "notes"},
+    ),
     (errors.DeliveryConflictError("m-1"), RefusedError, "delivery_conflict", {"delivery": "m-1"}),
     (errors.UnconfirmedError("m-1"), RefusedError, "unconfirmed", {"blocker": "m-1"}),
     (

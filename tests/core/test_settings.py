@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 
 from clankie.core.errors import InvalidFieldError
 from clankie.core.mcp import McpServer
-from clankie.core.settings import DEFAULTS, Settings, merge, to_wire
+from clankie.core.settings import DEFAULTS, Settings, merge, to_wire, with_model
 from core import servers
 
 Option = tuple[str, Field[Any]]
@@ -351,6 +351,24 @@ def test_an_unknown_name_is_refused_with_those_that_are_known(
         merge(DEFAULTS, patch)
     assert refused.value.path == path
     assert refused.value.rule.startswith(rule)
+
+
+@pytest.mark.parametrize(
+    ("model", "address"),
+    [
+        ("openai-chat:other", "http://localhost:11434/v1"),
+        ("openai-chat", "http://localhost:11434/v1"),
+        ("openai:other", ""),
+        ("practice", ""),
+    ],
+)
+def test_a_model_of_its_own_takes_an_address_along_only_to_the_same_provider(
+    model: str, address: str
+) -> None:
+    own = {"model": "openai-chat:llama3", "base_url": "http://localhost:11434/v1", "retries": 0}
+    before = merge(DEFAULTS, {"models": own, "persona": {"name": "Ada"}})
+    wanted = {"model": model, "base_url": address}
+    assert with_model(before, model) == merge(before, {"models": wanted})
 
 
 def test_a_rule_writes_large_bounds_out() -> None:
