@@ -241,12 +241,57 @@ def _newer(archive: Path) -> Path:
     return archive
 
 
+def _changed(archive: Path, statement: str) -> Path:
+    database = apsw.Connection(str(archive))
+    database.execute(statement)
+    database.close()
+    return archive
+
+
+def _with_a_trigger(archive: Path) -> Path:
+    return _changed(
+        archive,
+        "CREATE TRIGGER revive AFTER UPDATE ON token BEGIN"
+        " UPDATE token SET revoked = 0, sha256 = 'theirs' WHERE id = new.id; END",
+    )
+
+
+def _without_a_trigger(archive: Path) -> Path:
+    return _changed(archive, "DROP TRIGGER event_stays")
+
+
+def _without_a_table(archive: Path) -> Path:
+    return _changed(archive, "DROP TABLE setting")
+
+
+def _unnumbered(archive: Path) -> Path:
+    return _changed(
+        archive,
+        "DROP TABLE schema_version; CREATE TABLE schema_version (n, at);"
+        " INSERT INTO schema_version VALUES ('first', 0)",
+    )
+
+
 def _missing(archive: Path) -> Path:
     return archive.with_name("missing.db")
 
 
 @pytest.mark.parametrize(
-    "offered", [_link, _pipe, _text, _empty, _foreign, _damaged, _newer, _missing]
+    "offered",
+    [
+        _link,
+        _pipe,
+        _text,
+        _empty,
+        _foreign,
+        _damaged,
+        _newer,
+        _with_a_trigger,
+        _without_a_trigger,
+        _without_a_table,
+        _unnumbered,
+        _missing,
+    ],
 )
 async def test_what_is_no_backup_of_ours_is_refused_and_changes_nothing(
     world: World, path: Path, archive: Path, offered: Callable[[Path], Path]

@@ -94,7 +94,9 @@ def _look_inside(path: Path, size: int, *, whole: bool) -> int | None:
             if value(connection, _TABLES):
                 raise ForeignFileError(path, "it has no schema_version")
             return None
-        version: int | None = value(connection, _SCHEMA_VERSION)
+        version: object = value(connection, _SCHEMA_VERSION)
+        if version is not None and not isinstance(version, int):
+            raise ForeignFileError(path, "its schema_version is no number")
         return version
     finally:
         connection.close()
@@ -102,6 +104,11 @@ def _look_inside(path: Path, size: int, *, whole: bool) -> int | None:
 
 def _open(target: str, flags: int) -> Database:
     return cast("Database", apsw.Connection(target, flags))
+
+
+def memory() -> Database:
+    """A database of its own that is never on disk."""
+    return _open(":memory:", _READ_WRITE)
 
 
 def plain(path: Path) -> Database:

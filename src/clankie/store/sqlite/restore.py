@@ -25,7 +25,7 @@ from clankie.store.sqlite.backup import sync
 from clankie.store.sqlite.files import Files, sha256
 from clankie.store.sqlite.inputs import Input
 from clankie.store.sqlite.settle import finish
-from clankie.store.sqlite.sql import value
+from clankie.store.sqlite.sql import rows, value
 from clankie.store.sqlite.unit import Transaction
 from clankie.store.sqlite.values import millis
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from clankie.host.ports import Clock, Ids
     from clankie.store.lock import Lock
+    from clankie.store.sqlite.sql import Database
 
 RESTORED: Final = "restored"
 _QUEUED: Final = f"SELECT {inputs.COLUMNS} FROM input WHERE state = 'queued' ORDER BY n"
@@ -41,9 +42,12 @@ _NODES_DIE: Final = "UPDATE node SET dead = 1 WHERE dead = 0"
 _NOBODY_OWNS: Final = "UPDATE conversation SET owner = NULL, token = token + 1"
 _WAKES_HELD: Final = "UPDATE wake SET held = ? WHERE delivery IS NULL"
 _TOKENS_REVOKED: Final = "UPDATE token SET revoked = 1, sha256 = NULL"
+_PROGRAMS: Final = "SELECT name, sql FROM sqlite_master WHERE type IN ('trigger', 'view')"
+_TABLES: Final = "SELECT name FROM sqlite_master WHERE type = 'table'"
 _HAS_DATA: Final = "SELECT 1 FROM sqlite_master WHERE name = 'attachment_data'"
 _DATA: Final = "SELECT digest, data FROM attachment_data"
 _DATA_GOES: Final = "DROP TABLE attachment_data"
+_NOT_OURS: Final = "it is damaged, or not a backup of Clankie"
 _TEXT: Final = (
     "The state was restored from a backup. What had not ended in it is shown as uncertain, "
     "wakes are held, and every token was revoked."
@@ -65,7 +69,7 @@ def restore(archive: Path, database: Path, lock: Lock, clock: Clock, ids: Ids) -
     try:
         _copy(archive, part)
         _check(archive, part)
-        _begin_epoch(part, clock, ids)
+        _begin_epoch(archive, part, clock, ids)
         _unpack(part, Files(database))
         sync(part)
         aside = _set_aside(database, f"{clock.now():%Y%m%dT%H%M%SZ}")
@@ -97,19 +101,19 @@ def _check(archive: Path, part: Path) -> None:
     try:
         found = connect.look(part, whole=True)
     except UnusableStateError as error:
-        raise RestoreRefusedError(archive, "it is damaged, or not a backup of Clankie") from error
+        raise RestoreRefusedError(archive, _NOT_OURS) from error
     if found is None:
         raise RestoreRefusedError(archive, "there is nothing in it")
     if found > steps[-1].n:
         raise RestoreRefusedError(archive, f"a later version wrote it (schema {found})")
 
 
-def _begin_epoch(part: Path, clock: Clock, ids: Ids) -> None:
+def _begin_epoch(archive: Path, part: Path, clock: Clock, ids: Ids) -> None:
     connection = connect.writer(part)
     try:
         # Revoked hashes must not stay readable in the freed bytes of their pages.
         connection.execute("PRAGMA secure_delete = ON")
-        migrate.migrate(connection, migrate.migrations(), millis(clock.now()))
+        _bring_up_to_date(archive, connection, millis(clock.now()))
         tx = Transaction(connection, ids)
         tx.begin(clock.now())
         tx.run("BEGIN IMMEDIATE")
@@ -119,6 +123,23 @@ def _begin_epoch(part: Path, clock: Clock, ids: Ids) -> None:
         tx.run("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     finally:
         connection.close()
+
+
+def _bring_up_to_date(archive: Path, connection: Database, at: int) -> None:
+    """Migrate it, then let nothing in that acts by itself: a trigger could undo what follows."""
+    steps = migrate.migrations()
+    pattern = connect.memory()
+    try:
+        migrate.migrate(connection, steps, at)
+        migrate.migrate(pattern, steps, at)
+        alike = set(rows(connection, _PROGRAMS)) == set(rows(pattern, _PROGRAMS))
+        complete = set(rows(connection, _TABLES)) >= set(rows(pattern, _TABLES))
+    except apsw.SQLError as error:
+        raise RestoreRefusedError(archive, _NOT_OURS) from error
+    finally:
+        pattern.close()
+    if not (alike and complete):
+        raise RestoreRefusedError(archive, _NOT_OURS)
 
 
 def _unpack(part: Path, files: Files) -> None:
