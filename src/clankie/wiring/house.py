@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         Seats,
         Workspaces,
     )
+    from clankie.host.storage import Recovered
     from clankie.wiring.config import Config
 
 
@@ -94,7 +95,6 @@ async def open_house(config: Config, ports: Ports | None = None) -> AsyncIterato
             ServiceLane(clock=clock, ids=ids, credentials=credentials, bank=Bank(outside))
         )
         recovered = await store.boot()
-        revision, saved = await store.owner.settings()
         house = House(
             store=store,
             clock=clock,
@@ -113,16 +113,22 @@ async def open_house(config: Config, ports: Ports | None = None) -> AsyncIterato
             spent=Spent(clock.now().date()),
             override=config.override,
         )
-        house.use_settings(saved, revision)
-        feed.resize(house.settings.streams.ring)
-        await tokens.load(house)
-        await spending.load(house)
-        journal.note(
-            "recovered", uncertain=list(recovered.uncertain), released=list(recovered.released)
-        )
-        await models.begin(house)
+        await _made_ready(house, recovered)
         async with house.captain.at_work(house):
             yield house
+
+
+async def _made_ready(house: House, recovered: Recovered) -> None:
+    """Everything that the store remembers, before the first turn."""
+    revision, saved = await house.store.owner.settings()
+    house.use_settings(saved, revision)
+    house.feed.resize(house.settings.streams.ring)
+    await tokens.load(house)
+    await spending.load(house)
+    journal.note(
+        "recovered", uncertain=list(recovered.uncertain), released=list(recovered.released)
+    )
+    await models.begin(house)
 
 
 def _pins(config: Config) -> FilePins:
