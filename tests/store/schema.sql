@@ -36,7 +36,8 @@ CREATE TABLE attachment (
   media_type TEXT NOT NULL,
   size INTEGER NOT NULL,
   added_at INTEGER NOT NULL,
-  state TEXT NOT NULL CHECK (state IN ('coming', 'kept', 'damaged', 'going'))
+  state TEXT NOT NULL CHECK (state = 'coming' OR state = 'kept' OR state = 'damaged'
+    OR state = 'going')
 ) STRICT, WITHOUT ROWID
 
 CREATE TABLE attachment_use (
@@ -45,24 +46,27 @@ CREATE TABLE attachment_use (
   PRIMARY KEY (digest, conversation)
 ) STRICT, WITHOUT ROWID
 
-CREATE TABLE attempt (
+CREATE TABLE "attempt" (
   id TEXT NOT NULL PRIMARY KEY,
   delivery TEXT NOT NULL REFERENCES input (id),
   conversation INTEGER NOT NULL REFERENCES conversation (n),
   n INTEGER NOT NULL CHECK (n >= 1),
-  state TEXT NOT NULL CHECK (state IN ('reserved', 'running', 'released', 'completed', 'failed',
-    'stalled', 'cancelled', 'uncertain')),
+  state TEXT NOT NULL CHECK (state = 'reserved' OR state = 'running' OR state = 'released'
+    OR state = 'completed' OR state = 'failed' OR state = 'stalled' OR state = 'cancelled'
+    OR state = 'uncertain'),
   node TEXT NOT NULL REFERENCES node (id),
   token INTEGER NOT NULL,
   started_at INTEGER NOT NULL,
   asked_at INTEGER,
   ended_at INTEGER,
   code TEXT,
-  joined TEXT, usage TEXT,
+  usage TEXT,
+  joined TEXT,
   UNIQUE (delivery, n),
-  CHECK ((ended_at IS NULL) = (state IN ('reserved', 'running'))),
+  CHECK ((ended_at IS NULL) = (state = 'reserved' OR state = 'running')),
   CHECK (state <> 'reserved' OR (asked_at IS NULL AND joined IS NULL)),
-  CHECK (state NOT IN ('running', 'completed', 'cancelled', 'uncertain') OR asked_at IS NOT NULL)
+  CHECK (asked_at IS NOT NULL OR NOT (state = 'running' OR state = 'completed'
+    OR state = 'cancelled' OR state = 'uncertain'))
 ) STRICT, WITHOUT ROWID
 
 CREATE TABLE conversation (
@@ -86,16 +90,17 @@ CREATE TABLE conversation (
   waiting INTEGER NOT NULL DEFAULT 0 CHECK (waiting >= 0),
   held INTEGER NOT NULL DEFAULT 0 CHECK (held BETWEEN 0 AND waiting),
   uncertain INTEGER NOT NULL DEFAULT 0 CHECK (uncertain >= 0), model TEXT, purged INTEGER NOT NULL DEFAULT 0
-  CHECK (purged IN (0, 1, 2) AND (purged = 0 OR closed = 1)),
+  CHECK (purged BETWEEN 0 AND 2 AND (purged = 0 OR closed = 1)),
   CHECK (ordinal <= cursor AND reset_cursor <= cursor AND reset_ordinal <= ordinal)
 ) STRICT
 
-CREATE TABLE event (
+CREATE TABLE "event" (
   n INTEGER PRIMARY KEY,
   conversation INTEGER NOT NULL REFERENCES conversation (n),
   cursor INTEGER NOT NULL,
   at INTEGER NOT NULL,
-  kind TEXT NOT NULL CHECK (kind IN ('message', 'tool', 'turn', 'notice', 'reset')),
+  kind TEXT NOT NULL CHECK (kind = 'message' OR kind = 'tool' OR kind = 'turn' OR kind = 'notice'
+    OR kind = 'reset'),
   ordinal INTEGER,
   body TEXT NOT NULL,
   UNIQUE (conversation, cursor)
@@ -120,11 +125,12 @@ CREATE TABLE goal (
   spent INTEGER NOT NULL,
   step INTEGER NOT NULL,
   counted INTEGER NOT NULL CHECK (counted IN (0, 1)),
-  state TEXT NOT NULL CHECK (state IN ('active', 'paused', 'done', 'exhausted')),
+  state TEXT NOT NULL CHECK (state = 'active' OR state = 'paused' OR state = 'done'
+    OR state = 'exhausted'),
   reason TEXT
 ) STRICT
 
-CREATE TABLE input (
+CREATE TABLE "input" (
   n INTEGER PRIMARY KEY,
   id TEXT NOT NULL UNIQUE,
   conversation INTEGER NOT NULL REFERENCES conversation (n),
@@ -132,10 +138,12 @@ CREATE TABLE input (
   principal TEXT NOT NULL,
   author TEXT NOT NULL,
   text TEXT,
-  mode TEXT NOT NULL CHECK (mode IN ('auto', 'steer', 'queue')),
+  attachments TEXT,
+  mode TEXT NOT NULL CHECK (mode = 'auto' OR mode = 'steer' OR mode = 'queue'),
   fingerprint TEXT NOT NULL,
-  state TEXT NOT NULL CHECK (state IN ('queued', 'running', 'uncertain', 'settled', 'failed',
-    'absorbed', 'cancelled', 'not_sent', 'abandoned')),
+  state TEXT NOT NULL CHECK (state = 'queued' OR state = 'running' OR state = 'uncertain'
+    OR state = 'settled' OR state = 'failed' OR state = 'absorbed' OR state = 'cancelled'
+    OR state = 'not_sent' OR state = 'abandoned'),
   admitted_at INTEGER NOT NULL,
   message_cursor INTEGER NOT NULL,
   settled_at INTEGER,
@@ -143,15 +151,15 @@ CREATE TABLE input (
   detail TEXT,
   reply_cursor INTEGER,
   reply_delivery_id TEXT,
-  absorbed_by TEXT CHECK (absorbed_by IN ('reply', 'steer')),
+  absorbed_by TEXT CHECK (absorbed_by = 'reply' OR absorbed_by = 'steer'),
   retry_of TEXT,
   not_before INTEGER,
   held TEXT,
   depth INTEGER NOT NULL DEFAULT 0,
   tries_base INTEGER NOT NULL DEFAULT 0,
-  pruned INTEGER NOT NULL DEFAULT 0 CHECK (pruned IN (0, 1)), attachments TEXT,
+  pruned INTEGER NOT NULL DEFAULT 0 CHECK (pruned = 0 OR pruned = 1),
   UNIQUE (conversation, message_cursor),
-  CHECK ((settled_at IS NULL) = (state IN ('queued', 'running', 'uncertain'))),
+  CHECK ((settled_at IS NULL) = (state = 'queued' OR state = 'running' OR state = 'uncertain')),
   CHECK (held IS NULL OR state = 'queued'),
   CHECK ((text IS NULL) = (pruned = 1)),
   CHECK (pruned = 0 OR settled_at IS NOT NULL)
@@ -188,14 +196,15 @@ CREATE TABLE token (
   CHECK (sha256 IS NOT NULL OR revoked = 1)
 ) STRICT, WITHOUT ROWID
 
-CREATE TABLE tool_call (
+CREATE TABLE "tool_call" (
   attempt TEXT NOT NULL REFERENCES attempt (id),
   call_id TEXT NOT NULL,
   n INTEGER NOT NULL,
   name TEXT NOT NULL,
-  effect INTEGER NOT NULL CHECK (effect IN (0, 1)),
+  effect INTEGER NOT NULL CHECK (effect = 0 OR effect = 1),
   arguments_sha256 TEXT NOT NULL,
-  state TEXT NOT NULL CHECK (state IN ('attempting', 'completed', 'failed', 'uncertain')),
+  state TEXT NOT NULL CHECK (state = 'attempting' OR state = 'completed' OR state = 'failed'
+    OR state = 'uncertain'),
   detail TEXT NOT NULL,
   started_at INTEGER NOT NULL,
   ended_at INTEGER,

@@ -7,10 +7,10 @@ any revision is compared; then the revision; then the bound of the queue. A refu
 from __future__ import annotations
 
 import hashlib
-import json
+import json.encoder
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from clankie.core.conversation import OPERATOR, Role
 from clankie.core.delivery import RETRYABLE, InputState
@@ -27,10 +27,13 @@ from clankie.core.errors import (
 )
 
 if TYPE_CHECKING:
-    from clankie.core.conversation import Attachment, Author, Conversation
+    from clankie.core.conversation import Attachment, Author
 
 TEXT_LIMIT: Final = 65_536
 """Characters of one input; the wire's bound, not a setting."""
+
+_quoted: Final = json.encoder.encode_basestring
+"""A text as JSON has it; an encoder for whole lists would be made anew for each."""
 
 
 class Mode(StrEnum):
@@ -106,6 +109,40 @@ class Known:
     pruned: bool
 
 
+class Place(Protocol):
+    """As much of a conversation as the decision needs; `closed` may be 0 or 1."""
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+        ...
+
+    @property
+    def revision(self) -> int:
+        """What the owner did there, counted."""
+        ...
+
+    @property
+    def cursor(self) -> int:
+        """The last event's."""
+        ...
+
+    @property
+    def waiting(self) -> int:
+        """Inputs that wait."""
+        ...
+
+    @property
+    def closed(self) -> int:
+        """Whether nothing can be sent there any more."""
+        ...
+
+    @property
+    def read_only(self) -> bool:
+        """Whether it is run by its room."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
     """All that the decision needs to know of the conversation, read under its lock.
@@ -114,7 +151,7 @@ class Standing:
     the delivery named by `retry_of`. `bound`: how many inputs may wait.
     """
 
-    conversation: Conversation
+    conversation: Place
     known: Known | None = None
     unresolved: str | None = None
     retried: InputState | None = None
@@ -138,8 +175,8 @@ def fingerprint(conversation: str, mode: Mode, text: str, attachments: tuple[str
 
     Not JSON's ASCII form: it writes one character beyond U+FFFF and two lone surrogates alike.
     """
-    parts = [conversation, mode, normalise(text), attachments]
-    whole = json.dumps(parts, separators=(",", ":"), ensure_ascii=False)
+    parts = (conversation, mode, normalise(text))
+    whole = f"[{','.join(map(_quoted, parts))},[{','.join(map(_quoted, attachments))}]]"
     return hashlib.sha256(whole.encode(errors="surrogatepass")).hexdigest()
 
 

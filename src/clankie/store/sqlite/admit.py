@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from clankie.core.admission import Known, Origin, Standing, Verdict, decide
-from clankie.core.conversation import SYSTEM, Message, Turn, TurnPhase
 from clankie.core.delivery import InputState
 from clankie.core.errors import DeliveryNotFoundError, WakeNotFoundError
 from clankie.core.receipt import Delivery
@@ -71,7 +70,7 @@ def _standing(
     if known is not None:
         fingerprint, state, pruned = known
         return Standing(
-            conversation=head.value(),
+            conversation=head,
             known=Known(fingerprint, InputState(state), bool(pruned)),
             bound=bound,
         )
@@ -84,21 +83,13 @@ def _standing(
         if row is None:
             raise DeliveryNotFoundError(offer.retry_of)
         retried = InputState(row[0])
-    return Standing(conversation=head.value(), unresolved=unresolved, retried=retried, bound=bound)
+    return Standing(conversation=head, unresolved=unresolved, retried=retried, bound=bound)
 
 
 def _record(tx: Transaction, offer: Offer, head: Head) -> Delivery:
     attachments.use(tx, head, offer.attachments)
     owner = offer.origin is Origin.OWNER
-    message = Message(
-        role=offer.origin.role,
-        text=offer.text,
-        delivery_id=offer.delivery_id,
-        source=None if owner else offer.origin,
-        attachments=offer.attachments,
-    )
-    admitted = Turn(phase=TurnPhase.ADMITTED, delivery_id=offer.delivery_id)
-    said = (events.row(tx, head, offer.author, message), events.row(tx, head, SYSTEM, admitted))
+    said = (events.message(tx, head, offer), events.admitted(tx, head, offer.delivery_id))
     delivery = Delivery(
         id=offer.delivery_id,
         conversation=head.id,

@@ -59,6 +59,11 @@ class Head:
     uncertain: int
     model: str | None
 
+    @property
+    def read_only(self) -> bool:
+        """See core.conversation."""
+        return self.kind == Kind.ROOM
+
     def value(self) -> Conversation:
         """As the host sees it."""
         return Conversation(

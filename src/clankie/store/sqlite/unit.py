@@ -44,7 +44,7 @@ class Transaction:
     """What the work of a unit has: statements, time, its node, and what it leaves behind.
 
     `events` and `touched` are told to the host after the commit. `node` is None before the boot.
-    `heads` are beginnings of events, encoded once for all of a kind and author.
+    `starts` are beginnings of events, encoded once for all of a kind and author.
     """
 
     __slots__ = (
@@ -53,12 +53,12 @@ class Transaction:
         "connection",
         "cursor",
         "events",
-        "heads",
         "ids",
         "node",
         "now",
         "run",
         "stamp",
+        "starts",
         "touched",
     )
 
@@ -72,7 +72,7 @@ class Transaction:
         self.now: datetime
         self.at: int
         self.stamp: str
-        self.heads: dict[tuple[str, Author], bytes]
+        self.starts: dict[tuple[str, int], tuple[bytes, Author]]
         self.events: list[Stored]
         self.touched: list[str]
 
@@ -81,7 +81,7 @@ class Transaction:
         self.now = now
         self.at = millis(now)
         self.stamp = timestamp(now)
-        self.heads = {}
+        self.starts = {}
         self.behind.clear()
         self.events, self.touched = [], []
 
