@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 HEAD_LIMIT: Final = 16_384
 BODY_LIMIT: Final = 1_048_576
+SHORT: Final = 4_096
 LOOPBACK: Final = ("127.0.0.1", "[::1]", "localhost")
 _LOGIN: Final = "/v1/login"
 
@@ -129,9 +130,15 @@ class Exchange:
         return message
 
     async def send(self, message: Message) -> None:
-        """Pass on; a connection whose request was not read to its end is closed."""
+        """Pass on; a connection whose request was not read to its end is closed.
+
+        A short body that nobody wanted is read first: closing on it could cost its sender the
+        answer.
+        """
         if message["type"] == "http.response.start":
             self.started = True
+            while not self._read and 0 < self._length <= SHORT:
+                self._read = (await self.receive())["type"] != "http.request" or self._read
             headers = message["headers"] = list(message.get("headers", ()))
             headers.append((b"x-content-type-options", b"nosniff"))
             if all(name != b"cache-control" for name, _ in headers):

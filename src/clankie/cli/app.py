@@ -18,7 +18,7 @@ SECTIONS: Final = (
     (
         "Talk",
         (
-            ("up", "service", "Start Clankie and open the chat."),
+            ("up", "service", "Start Clankie and open its console."),
             ("chat", "talk", "Open a conversation in the terminal."),
             ("send", "send", "Send one message, and wait for the answer if you like."),
         ),
@@ -26,9 +26,15 @@ SECTIONS: Final = (
     (
         "Look and change",
         (
-            ("conversations", "conversations", "List, make, rename, reset, close and read them."),
+            (
+                "conversations",
+                "conversations",
+                "Make, read, search, export, close and delete them.",
+            ),
             ("deliveries", "deliveries", "What became of each message."),
+            ("goal", "goals", "What a conversation works on by itself."),
             ("wakes", "wakes", "Reminders that the agent has set."),
+            ("usage", "usage", "What the models were asked, and what it cost."),
             ("settings", "settings", "Read and change settings."),
             ("credentials", "credentials", "Secrets of model servers; never shown again."),
             ("token", "tokens", "Who may talk to the service."),
@@ -39,6 +45,7 @@ SECTIONS: Final = (
         "Run and care",
         (
             ("serve", "service", "Run the service in the foreground."),
+            ("service", "autostart", "Start with the computer, or stop doing so."),
             ("logs", "logs", "What the service wrote about itself."),
             ("doctor", "doctor", "What is wrong here, and how to mend it."),
             ("backup", "backups", "Write everything into one file."),

@@ -50,6 +50,7 @@ class Send:
     mode: str = "auto"
     expected_revision: int | None = None
     retry_of: str | None = None
+    attachments: tuple[Json, ...] = ()
 
     def to_json(self) -> Json:
         """The request body; what is None is left out."""
@@ -59,6 +60,7 @@ class Send:
             "mode": self.mode,
             "expected_revision": self.expected_revision,
             "retry_of": self.retry_of,
+            "attachments": list(self.attachments) or None,
         }
         return {name: value for name, value in body.items() if value is not None}
 

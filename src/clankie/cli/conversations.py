@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from clankie.cli import reads
+from clankie.cli.clean import line
 from clankie.cli.client import items, new_delivery_id, segment
 from clankie.cli.frame import Frame, framed
 from clankie.cli.wire import part
@@ -185,6 +186,58 @@ def _log(page: Json) -> RenderableType:
             safe(text, limit=200),
         )
     return made
+
+
+@conversations.command()
+@click.argument("conversation")
+@click.argument("words")
+@click.option("--before", type=click.IntRange(1), metavar="CURSOR", help="Only what came before.")
+@click.option("--limit", type=click.IntRange(1, 100), default=30, show_default=True)
+@framed
+def search(frame: Frame, conversation: str, words: str, before: int | None, limit: int) -> None:
+    """Find what holds all WORDS in CONVERSATION, newest first."""
+    found = reads.conversation(frame.client, conversation)
+    page = frame.client.get(_path(found, "search"), q=words, before=before, limit=limit)
+    frame.emit(page, lambda: _hits(page))
+
+
+def _hits(page: Json) -> RenderableType:
+    from clankie.cli.look import local_time, safe, table  # noqa: PLC0415 - only for people
+
+    made = table("cursor>", "at", "who", "text")
+    for one in items(page, "results"):
+        made.add_row(
+            str(one["cursor"]),
+            local_time(one.get("at"), date=True),
+            safe(one.get("role") or one.get("kind") or "", "quiet"),
+            safe(one["snippet"], limit=200),
+        )
+    return made if made.row_count else safe("Nothing was found.", "quiet")
+
+
+@conversations.command()
+@click.argument("conversation")
+@click.argument("model", required=False)
+@framed
+def model(frame: Frame, conversation: str, model: str | None) -> None:
+    """Let MODEL (provider:name) answer in CONVERSATION; without one, that of the settings."""
+    found = reads.conversation(frame.client, conversation)
+    change: Json = {"model": model, "expected_revision": found["revision"]}
+    answer = frame.client.patch(_path(found), change)
+    frame.done(answer, f"{model or 'The model of the settings'} answers in {found['name']}.")
+
+
+@conversations.command()
+@click.argument("conversation")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@framed
+def purge(frame: Frame, conversation: str, *, yes: bool) -> None:
+    """Delete the content of a closed CONVERSATION for good; only its ids stay."""
+    found = reads.conversation(frame.client, conversation)
+    if not yes:
+        click.confirm(f"Delete everything in {line(str(found['name']))}?", abort=True, err=True)
+    answer = frame.client.post(_path(found, "purge"))
+    frame.done(answer, f"The content of {found['name']} is gone.")
 
 
 @conversations.command()

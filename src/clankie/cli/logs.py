@@ -1,4 +1,4 @@
-"""`clankie logs`: what the service wrote about itself while `clankie up` ran it."""
+"""`clankie logs`: what the service wrote about itself, under `clankie up` or as installed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ def logs(frame: Frame, last: int) -> None:
             found = [_entry(row) for row in deque(file, maxlen=last)]
     except FileNotFoundError as error:
         raise CommandError(
-            f"There is no {path}: `clankie up` has not started the service here.", code="no_log"
+            f"There is no {path}: neither `clankie up` nor `clankie service install` ran here.",
+            code="no_log",
         ) from error
     frame.emit({"path": str(path), "entries": found}, lambda: _shown(found))
 

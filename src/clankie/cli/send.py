@@ -10,6 +10,7 @@ import click
 from clankie.cli import reads
 from clankie.cli.client import Send, new_delivery_id
 from clankie.cli.failures import CommandError
+from clankie.cli.files import named, upload
 from clankie.cli.frame import Frame, framed
 
 if TYPE_CHECKING:
@@ -29,13 +30,17 @@ if TYPE_CHECKING:
 @click.option(
     "--queue", "mode", flag_value="queue", help="Wait until the running answer has ended."
 )
+@click.option(
+    "--attach", multiple=True, metavar="FILE", help="A picture or a text file; may be repeated."
+)
 @framed
-def send(
+def send(  # noqa: PLR0913 - one parameter an option
     frame: Frame,
     conversation: str,
     text: str,
     delivery_id: str | None,
     mode: str | None,
+    attach: tuple[str, ...],
     *,
     wait: bool,
 ) -> None:
@@ -49,6 +54,7 @@ def send(
         text=words,
         delivery_id=delivery_id or new_delivery_id(),
         mode=mode or "auto",
+        attachments=tuple(named(frame.client.call(upload(one))) for one in attach),
     )
     admitted = frame.client.admit(message)
     if not wait:

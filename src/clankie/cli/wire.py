@@ -108,7 +108,10 @@ class _UnixConnection(http.client.HTTPConnection):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """One request. `timeout` is in seconds, for each read."""
+    """One request. `timeout` is in seconds, for each read.
+
+    `body` is sent as JSON, or `raw` as it is, of `media_type`.
+    """
 
     method: str
     path: str
@@ -116,6 +119,18 @@ class Call:
     body: Json | None = None
     timeout: float = TIMEOUT
     accept: str = "application/json"
+    raw: bytes | None = None
+    media_type: str = "application/octet-stream"
+
+    @property
+    def content(self) -> bytes | None:
+        """What is sent."""
+        return self.raw if self.body is None else json.dumps(self.body).encode()
+
+    @property
+    def kind(self) -> str:
+        """The media type of what is sent."""
+        return self.media_type if self.body is None else "application/json"
 
     @property
     def target(self) -> str:
@@ -167,10 +182,9 @@ def _connect(connection: http.client.HTTPConnection, address: Address) -> None:
 
 def _ask(connection: http.client.HTTPConnection, address: Address, call: Call) -> bytes:
     headers = {"Authorization": f"Bearer {address.token}", "Accept": call.accept}
-    body = None
-    if call.body is not None:
-        body = json.dumps(call.body).encode()
-        headers["Content-Type"] = "application/json"
+    body = call.content
+    if body is not None:
+        headers["Content-Type"] = call.kind
     prefix = urlsplit(address.base).path
     connection.request(call.method, prefix + call.target, body=body, headers=headers)
     response = connection.getresponse()

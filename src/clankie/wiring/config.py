@@ -29,7 +29,7 @@ class Config:
 
     `home` holds all state. `port` 0 picks a free one. `names` are further host names that requests
     may use. `keyring`: secrets may be kept in the system's. `override` is laid over the stored
-    settings for this run only.
+    settings for this run only. `log_to_file`: the log goes into the state, not to standard error.
     """
 
     home: Path
@@ -42,6 +42,7 @@ class Config:
     names: tuple[str, ...] = ()
     override: Mapping[str, object]
     keyring: bool = False
+    log_to_file: bool = False
 
     @property
     def loopback(self) -> bool:
@@ -68,6 +69,7 @@ def from_environment(environ: Mapping[str, str] | None = None) -> Config:
         behind_proxy=given.get("CLANKIE_TRUSTED_PROXY") == "1",
         names=_names(given.get("CLANKIE_NAMES", "")),
         override=_override(given),
+        log_to_file=given.get("CLANKIE_LOG") == "file",
         keyring=given.get("CLANKIE_CREDENTIALS") != "file",
     )
     _check(config)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import sys
+from logging.handlers import RotatingFileHandler
 from typing import TYPE_CHECKING, Any, Final
 
 from clankie.core.conversation import timestamp
@@ -12,7 +14,13 @@ from clankie.host.clock import SystemClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from io import TextIOWrapper
+    from pathlib import Path
 
+LONGEST: Final = 5 * 1024 * 1024
+"""Bytes of one file of the log."""
+EARLIER: Final = 2
+"""Files of it that are kept beside the present one."""
 STRUCK: Final = "[secret]"
 
 
@@ -47,7 +55,27 @@ def to_standard_error(secrets: Callable[[], Sequence[str]]) -> None:
 
     An HTTP client that notes every request would add a line to each turn.
     """
-    handler = logging.StreamHandler(sys.stderr)
+    _use(logging.StreamHandler(sys.stderr), secrets)
+
+
+def to_file(path: Path, secrets: Callable[[], Sequence[str]]) -> None:
+    """The same into a file that is the owner's alone, set aside when it is long.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    _use(PrivateFile(path, maxBytes=LONGEST, backupCount=EARLIER, encoding="utf-8"), secrets)
+
+
+class PrivateFile(RotatingFileHandler):
+    """A file of mode 0600 that is no link, and earlier ones beside it."""
+
+    def _open(self) -> TextIOWrapper:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+        return os.fdopen(os.open(self.baseFilename, flags, 0o600), "a", encoding="utf-8")
+
+
+def _use(handler: logging.Handler, secrets: Callable[[], Sequence[str]]) -> None:
     handler.setFormatter(JsonLines(secrets))
     root = logging.getLogger()
     root.handlers[:] = [handler]

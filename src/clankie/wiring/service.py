@@ -22,12 +22,14 @@ from clankie.wiring import home
 from clankie.wiring.config import ConfigError
 from clankie.wiring.home import SOCKET_FILE
 from clankie.wiring.house import Ports, open_house
-from clankie.wiring.logs import to_standard_error
+from clankie.wiring.logs import to_file, to_standard_error
 
 if TYPE_CHECKING:
+    from clankie.host.house import House
     from clankie.wiring.config import Config
 
 CONSOLE: Final = Path(console.__file__).parent
+LOG_FILE: Final = "service.log"
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -51,7 +53,7 @@ def _refused(sentence: str) -> int:
 async def _serve(config: Config, ports: Ports | None) -> int:
     stop = _on_signals()
     async with open_house(config, ports) as house:
-        to_standard_error(house.credentials.known_secrets)
+        _log(config, house)
         server = Server(house, config_names=config.names, console=CONSOLE)
         url = await _listening(server, config)
         try:
@@ -71,6 +73,18 @@ async def _serve(config: Config, ports: Ports | None) -> int:
             home.remove_run(config.home)
     journal.note("stopped")
     return 0
+
+
+def _log(config: Config, house: House) -> None:
+    if not config.log_to_file:
+        to_standard_error(house.credentials.known_secrets)
+        return
+    try:
+        to_file(config.home / LOG_FILE, house.credentials.known_secrets)
+    except OSError as error:
+        raise ConfigError(
+            f"The log {config.home / LOG_FILE} cannot be written: {error}."
+        ) from error
 
 
 async def _listening(server: Server, config: Config) -> str:

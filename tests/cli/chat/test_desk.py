@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -62,6 +63,8 @@ class Table:
         self.remote.put("GET /v1/deliveries", {"deliveries": []})
         settings = {"models": {"model": "practice"}, "persona": {"name": "Clankie"}}
         self.remote.put("GET /v1/settings", {"revision": 3, "settings": settings})
+        missing = ProblemError(404, {"code": "not_found"})
+        self.remote.put("GET /v1/models", missing)
         self.desk = Desk(self.remote, self.screen)  # type: ignore[arg-type] # stands in for a Remote
 
     @asynccontextmanager
@@ -356,3 +359,33 @@ async def test_a_command_without_what_it_needs_says_so(order: str, table: Table)
     with pytest.raises(CommandError) as refused:
         await obey(table.desk, order)
     assert refused.value.code == "usage"
+
+
+async def test_a_file_goes_with_the_next_message_and_with_no_other(
+    table: Table, tmp_path: Path
+) -> None:
+    # proves: DAY-2
+    file = tmp_path / "notes.txt"
+    file.write_text("words")
+    stored = {"digest": "0" * 64, "name": "notes.txt", "media_type": "text/plain", "size": 5}
+    table.remote.put("POST /v1/attachments", stored)
+    lines = await obey(table.desk, f"/attach {file}")
+    assert "notes.txt" in lines[0].text
+    table.desk.outbox.submit("look at it")
+    table.desk.outbox.submit("and this")
+    first, second = (one.send.to_json() for one in table.desk.outbox.waiting)
+    assert first["attachments"] == [{"digest": "0" * 64, "name": "notes.txt"}]
+    assert "attachments" not in second
+    with pytest.raises(CommandError):
+        await obey(table.desk, f"/attach {tmp_path / 'nothing'}")
+
+
+async def test_the_chat_says_who_really_answers(table: Table) -> None:
+    # proves: SEC-3
+    current = {"provider": "ollama", "model": "llama3", "source": "local", "ready": True}
+    table.remote.put("GET /v1/models", {"current": current, "choices": []})
+    await table.desk.refresh()
+    assert table.desk.model == "ollama:llama3"
+    table.desk.conversation["model"] = "openai:large"
+    await table.desk.refresh()
+    assert table.desk.model == "openai:large"

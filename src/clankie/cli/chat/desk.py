@@ -37,6 +37,7 @@ class Desk:
         self.conversation: Json = {}
         self.story = Story()
         self.model = ""
+        self.attached: list[Json] = []
         self.connected = True
         self.outbox = Outbox(self, view)
         self.revision = 0

@@ -11,6 +11,7 @@ from clankie.cli.clean import line, plain
 from clankie.cli.client import items, new_delivery_id, segment
 from clankie.cli.deliveries import tool_names, tools_of
 from clankie.cli.failures import CommandError
+from clankie.cli.files import named, upload
 from clankie.cli.look import word
 from clankie.cli.reads import repeatable
 
@@ -136,6 +137,13 @@ async def _model(desk: Desk, rest: str) -> list[Line]:
     return [_done(f"{line(desk.model, 200)} answers from the next message on.")]
 
 
+async def _attach(desk: Desk, rest: str) -> list[Line]:
+    stored = await desk.remote.call(upload(_needed(rest, "/attach FILE")))
+    desk.attached.append(named(stored))
+    names = ", ".join(line(str(one["name"]), 60) for one in desk.attached)
+    return [_done(f"Goes with your next message: {names}.")]
+
+
 async def _steer(desk: Desk, rest: str) -> list[Line]:
     desk.outbox.submit(_needed(rest, "/steer TEXT"), mode="steer")
     return []
@@ -234,6 +242,7 @@ ORDERS: Final = {
         Order("rename", "NAME", "Call this conversation something else", _rename),
         Order("reset", "", "Begin afresh; the log stays", _reset),
         Order("steer", "TEXT", "Say something into the answer being written", _steer),
+        Order("attach", "FILE", "Send a picture or text file along", _attach),
         Order("model", "[NAME [ADDRESS]]", "Show or change who answers", _model),
         Order("uncertain", "", "Messages whose outcome nobody can know", _uncertain),
         Order("look", "N", "What is known of one of them", _look),

@@ -46,7 +46,10 @@ class Outbox:
 
     def submit(self, text: str, *, mode: str = "auto", retry_of: str | None = None) -> None:
         """Put a message for the desk's conversation on its way."""
-        send = Send(conversation=self._desk.id, text=text, mode=mode, retry_of=retry_of)
+        files, self._desk.attached = tuple(self._desk.attached), []
+        send = Send(
+            conversation=self._desk.id, text=text, mode=mode, retry_of=retry_of, attachments=files
+        )
         self._desk.story.mine.add(send.delivery_id)
         self.waiting.append(Outgoing(send, self._desk.story.foreign_inputs))
         self._mail.set()
@@ -110,6 +113,7 @@ class Outbox:
             words = "Something new came while you wrote. Read it, then send yours."
             error = CommandError(words, code=error.code)
         self._view.give_back(out.send.text)
+        desk.attached = [*out.send.attachments, *desk.attached]
         self._view.show([problem(error)])
 
     def unconfirmed(self) -> list[Line]:

@@ -56,8 +56,10 @@ class Remote:
     async def call(self, call: Call) -> Json:
         """One request; its JSON object. Raises what `wire.exchange` raises."""
         try:
+            content = call.content
+            headers = {} if content is None else {"Content-Type": call.kind}
             answer = await self._http.request(
-                call.method, call.target, json=call.body, timeout=call.timeout
+                call.method, call.target, content=content, headers=headers, timeout=call.timeout
             )
         except httpx2.ConnectError as error:
             raise ServiceDownError(NOT_RUNNING) from error
