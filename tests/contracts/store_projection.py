@@ -4,10 +4,11 @@ Whoever runs this gives the fixtures `world` and `store`.
 """
 
 from clankie.core.conversation import OPERATOR, Message, Role
+from clankie.core.delivery import ServiceState
 from clankie.core.ids import HEAD
 from clankie.core.settings import ProjectionLimits
-from clankie.host.storage import Store
-from contracts.store_kit import CALL, DONE, admitted, answered, log, made, started
+from clankie.host.storage import Outcome, Store
+from contracts.store_kit import CALL, DONE, admitted, answered, log, lost, made, started
 
 SMALL = ProjectionLimits(budget=1_000, message=200)
 
@@ -38,6 +39,25 @@ async def test_words_that_still_wait_are_not_shown_nor_counted(store: Store) -> 
         DONE.text,
     ]
     assert seen.omitted == 0
+
+
+async def test_words_that_ended_without_an_answer_say_how_they_ended(store: Store) -> None:
+    # proves: FENCE-13
+    await lost(store, "m-1")
+    await store.deliveries.abandon("m-1")
+    await lost(store, "m-2")
+    await admitted(store, "m-3", "Delete it")
+    assert await store.deliveries.cancel_waiting("m-3")
+    await admitted(store, "m-4")
+    await store.deliveries.settle(
+        await started(store), Outcome(state=ServiceState.FAILED, code="model_error", text="Half")
+    )
+    await answered(store, "m-5", "Answered")
+    seen = await store.conversations.project(HEAD, ProjectionLimits())
+    unknown = "outcome unknown, it may have been done"
+    ends = [one.end for one in seen.entries]
+    assert ends == [unknown, unknown, "cancelled", "failed", None, None]
+    assert "owner (cancelled): Delete it" in seen.text
 
 
 async def test_the_words_of_one_delivery_can_be_left_out(store: Store) -> None:

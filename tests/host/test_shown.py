@@ -18,6 +18,7 @@ from clankie.core.conversation import (
     Tool,
     ToolPhase,
 )
+from clankie.core.delivery import InputState
 from clankie.core.ids import HEAD
 from clankie.core.projection import Projecting
 from clankie.core.settings import ProjectionLimits
@@ -66,6 +67,14 @@ def test_what_a_tool_tells_stands_framed_too() -> None:
     )
     bare = outside_of_frames(view((SYSTEM, tool)).text)
     assert bare == "[2026-11-30 12:00] tool:\nFRAME"
+
+
+def test_a_message_that_was_cancelled_does_not_stand_bare() -> None:
+    # proves: FENCE-13
+    made = Projecting(ProjectionLimits())
+    assert made.add(1, NOW, OPERATOR, said(Role.OWNER, "delete it"), InputState.CANCELLED)
+    bare = outside_of_frames(as_text(made.done(1), 24_000, FakeIds()).text)
+    assert bare == "[2026-11-30 12:00] owner (cancelled):\nFRAME"
 
 
 def test_it_says_how_many_files_came_with_a_message() -> None:

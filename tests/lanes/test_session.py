@@ -2,8 +2,11 @@
 
 from datetime import timedelta
 
+import pytest
+
 from clankie.core.conversation import CAPTAIN, OPERATOR, Author, Message, Principal, Role, Tool
 from clankie.core.conversation import ToolPhase as Phase
+from clankie.core.delivery import InputState
 from clankie.core.projection import Projecting, Projection
 from clankie.core.settings import DEFAULTS, Models, ProjectionLimits, Settings
 from clankie.host.framing import body_of
@@ -41,6 +44,27 @@ def projected(*lines: Line, limits: ProjectionLimits = DEFAULTS.projection) -> P
 def test_a_fresh_session_holds_what_the_log_shows_in_order() -> None:
     session = seeded(projected(owner("hi"), agent("hello"), owner("bye")), DEFAULTS, FakeIds())
     assert session.messages == [UserText("hi"), AssistantText("hello"), UserText("bye")]
+
+
+# proves: FENCE-13
+@pytest.mark.parametrize(
+    ("state", "source"),
+    [
+        (InputState.CANCELLED, "owner (cancelled)"),
+        (InputState.NOT_SENT, "owner (never sent)"),
+        (InputState.FAILED, "owner (failed)"),
+        (InputState.UNCERTAIN, "owner (outcome unknown, it may have been done)"),
+        (InputState.ABANDONED, "owner (outcome unknown, it may have been done)"),
+    ],
+)
+def test_a_message_that_ended_without_an_answer_is_no_request_any_more(
+    state: InputState, source: str
+) -> None:
+    projecting = Projecting(DEFAULTS.projection)
+    assert projecting.add(1, START, *owner("Delete it"), state)
+    (message,) = seeded(projecting.done(1), DEFAULTS, FakeIds()).messages
+    assert isinstance(message, UserText)
+    assert (message.source, body_of(message.text)) == (source, "Delete it")
 
 
 # proves: SEC-7

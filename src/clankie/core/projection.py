@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, assert_never
 
 from clankie.core.conversation import SYSTEM, Message, Role, Tool, timestamp
+from clankie.core.delivery import InputState
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -31,14 +32,29 @@ _SPEAKERS: Final = {
 }
 
 
+_UNKNOWN: Final = "outcome unknown, it may have been done"
+ENDS: Final = {
+    InputState.UNCERTAIN: _UNKNOWN,
+    InputState.ABANDONED: _UNKNOWN,
+    InputState.FAILED: "failed",
+    InputState.CANCELLED: "cancelled",
+    InputState.NOT_SENT: "never sent",
+}
+"""How a message ended that was not answered: without it, it would read like one that waits."""
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One projected event: its cursor, its body with bounded text, its line, its author."""
+    """One projected event: its cursor, its body with bounded text, its line, its author.
+
+    `end` says how a message ended that was not answered; whoever reads it must not take it up.
+    """
 
     cursor: int
     body: Message | Tool
     line: str
     author: Author = SYSTEM
+    end: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,24 +93,34 @@ class Projecting:
     _used: int = 0
     _full: bool = False
 
-    def add(self, cursor: int, at: datetime, author: Author, body: Message | Tool) -> bool:
+    def add(
+        self,
+        cursor: int,
+        at: datetime,
+        author: Author,
+        body: Message | Tool,
+        state: InputState | None = None,
+    ) -> bool:
         """Take one more, older than all before; False when it does not fit: stop there.
+
+        `state` is that of the input whose words a message holds.
 
         What is older than one that did not fit is not taken either: a hole would be called earlier.
         """
         short = self._bounded(body)
-        line = _rendered(at, author, short)
+        end = None if state is None else ENDS.get(state)
+        line = _rendered(at, author, short, end)
         room = self.limits.budget - _MARKER_ROOM - self._used
         if not self._entries and len(line) + 2 > room:
             # The newest is never left out whole, however small the budget was made.
             short = _shortened(short, len(line) + 2 - room)
-            line = _rendered(at, author, short)
+            line = _rendered(at, author, short, end)
         cost = len(line) + 2
         if self._full or cost > room:
             self._full = True
             return False
         self._used += cost
-        self._entries.append(Entry(cursor, short, line, author))
+        self._entries.append(Entry(cursor, short, line, author, end))
         return True
 
     def done(self, total: int) -> Projection:
@@ -123,13 +149,14 @@ def _shortened(body: Message | Tool, over: int) -> Message | Tool:
             assert_never(body)
 
 
-def _rendered(at: datetime, author: Author, body: Message | Tool) -> str:
+def _rendered(at: datetime, author: Author, body: Message | Tool, end: str | None) -> str:
     when = timestamp(at)[:16].replace("T", " ")
     match body:
         case Message(role=role, text=text, source=source):
             origin = "" if source is None else f" ({source})"
             with_it = f" [{len(body.attachments)} attached]" if body.attachments else ""
-            return f"[{when}] {_SPEAKERS[role]}{origin}: {text}{with_it}"
+            ended = "" if end is None else f" ({end})"
+            return f"[{when}] {_SPEAKERS[role]}{origin}{ended}: {text}{with_it}"
         case Tool(name=name, phase=phase, detail=detail):
             return f"[{when}] {author.principal} tool {name} {phase}: {detail}"
         case _:

@@ -1,7 +1,8 @@
 """The log as a harness reads it: one text, in which only the owner's words stand bare.
 
-Rule 1: every other entry (the agent's own, tools, rooms, whatever came from outside) stands framed:
-        nothing in it can pass for a line of the owner's or for a heading of ours.
+Rule 1: every other entry (the agent's own, tools, rooms, whatever came from outside, an owner's
+        message that ended without an answer) stands framed: nothing in it can pass for a
+        line of the owner's or for a heading of ours.
 Rule 2: the budget stays a hard maximum. The frames take their share of it, the oldest give way.
 """
 
@@ -57,10 +58,11 @@ def as_text(projection: Projection, budget: int, ids: Ids) -> Shown:
 
 def _piece(entry: Entry, ids: Ids) -> str:
     when, body = entry.line[:_WHEN], entry.body
-    if isinstance(body, Message) and body.role is Role.OWNER:
+    if isinstance(body, Message) and body.role is Role.OWNER and entry.end is None:
         return f"{when}{_OWNER}{body.text}{_files(body)}"
     if isinstance(body, Message):
         who = "you" if body.role is Role.AGENT else body.role.value
+        who = who if entry.end is None else f"{who} ({entry.end})"
         source, text = body.source or body.role.value, body.text
     else:
         who, source = "tool", one_line(body.name, _NAME)

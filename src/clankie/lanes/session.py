@@ -80,11 +80,13 @@ def seeded(projection: Projection, settings: Settings, ids: Ids) -> Session:
 def _seed(entry: Entry, ids: Ids) -> Message:
     body = entry.body
     if isinstance(body, Said):
-        if body.role is Role.OWNER:
+        if body.role is Role.OWNER and entry.end is None:
             return UserText(_with_names(body))
         if body.role is Role.AGENT:
             return AssistantText(body.text)
-        source, text = body.source or body.role.value, body.text
+        # Bare, the owner's words are to be obeyed. These had their turn: only a new message counts.
+        ended = "" if entry.end is None else f" ({entry.end})"
+        source, text = f"{body.source or body.role.value}{ended}", _with_names(body)
     else:
         source, text = "tool", f"{body.name} {body.phase}: {body.detail}"
     author = entry.author

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from clankie.core.conversation import Message, Role
+from clankie.core.delivery import InputState
 from clankie.core.errors import ConversationNotFoundError
 from clankie.core.projection import Projecting, Projection
 from clankie.store.sqlite.events import shown
@@ -11,6 +13,7 @@ from clankie.store.sqlite.sql import rows, value
 from clankie.store.sqlite.values import moment
 
 if TYPE_CHECKING:
+    from clankie.core.conversation import Tool
     from clankie.core.settings import ProjectionLimits
     from clankie.store.sqlite.sql import Database
 
@@ -19,6 +22,7 @@ _BOUNDS: Final = "SELECT n, ordinal, reset_ordinal, reset_cursor FROM conversati
 _WAITING: Final = """
 SELECT message_cursor FROM input
 WHERE conversation = ? AND state = 'queued' AND message_cursor > ?"""
+_STATE: Final = "SELECT state FROM input WHERE id = ?"
 _ONE: Final = "SELECT message_cursor FROM input WHERE conversation = ? AND id = ?"
 # By ordinal, not by cursor: a long stretch of turns between two messages is not even read.
 _DOWN: Final = f"""
@@ -41,10 +45,22 @@ def project(
         more = False
         for ordinal, cursor, at, body in rows(connection, _DOWN, (n, below, reset_ordinal)):
             below, more = ordinal, True
-            if cursor not in excluded and not projecting.add(cursor, moment(at), *shown(body)):
+            if cursor in excluded:
+                continue
+            author, said = shown(body)
+            state = _state(connection, said)
+            if not projecting.add(cursor, moment(at), author, said, state):
                 more = False
                 break
     return projecting.done(newest - reset_ordinal - len(excluded))
+
+
+def _state(connection: Database, said: Message | Tool) -> InputState | None:
+    """Of the input whose words it holds, if it holds any."""
+    if not isinstance(said, Message) or said.role is Role.AGENT or said.delivery_id is None:
+        return None
+    state = value(connection, _STATE, (said.delivery_id,))
+    return None if state is None else InputState(state)
 
 
 def _excluded(connection: Database, n: int, reset_cursor: int, without: str | None) -> set[int]:
