@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
@@ -10,6 +11,7 @@ from logging.handlers import RotatingFileHandler
 from typing import TYPE_CHECKING, Any, Final
 
 from clankie.core.conversation import timestamp
+from clankie.core.errors import ClankieError
 from clankie.host.clock import SystemClock
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ class JsonLines(logging.Formatter):
     def __init__(self, secrets: Callable[[], Sequence[str]]) -> None:
         super().__init__()
         self._secrets = secrets
+        self._known: Sequence[str] = ()
         self._clock = SystemClock()
 
     def format(self, record: logging.LogRecord) -> str:
@@ -45,7 +48,10 @@ class JsonLines(logging.Formatter):
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
         text = json.dumps(line, default=str)
-        for secret in self._secrets():
+        # A line must get out also while the secrets cannot be read: the last known are struck out.
+        with contextlib.suppress(ClankieError):
+            self._known = self._secrets()
+        for secret in self._known:
             text = text.replace(json.dumps(secret)[1:-1], STRUCK)
         return text
 
