@@ -133,6 +133,11 @@ FAULTS = {
         "model_bad_response",
         "no part of an answer",
     ),
+    "nesting without end": Fault(
+        streams(b'data: {"error": ' + b"[" * 100_000 + b"]" * 100_000 + b"}\n\n"),
+        "model_bad_response",
+        "no part of an answer",
+    ),
     "JSON of something else": Fault(
         streams(b'{"foo": 1}'), "model_bad_response", "Send the message"
     ),

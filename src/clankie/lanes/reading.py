@@ -38,7 +38,7 @@ def decoded(decoder: msgspec.json.Decoder[_T], payload: bytes) -> _T:
     """One payload. Raises ModelBadResponseError when it is not what was expected."""
     try:
         return decoder.decode(payload)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ModelBadResponseError(
             f"The model server sent something that is no part of an answer ({error}). Send the "
             "message again; if it stays so, the server speaks another protocol than the provider "
