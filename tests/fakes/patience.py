@@ -1,7 +1,7 @@
 """Waiting for something that really uses the network and sleeps on the fake clock."""
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from fakes.clock import FakeClock
@@ -19,3 +19,9 @@ async def through(clock: FakeClock, work: Coroutine[Any, Any, T]) -> T:
             asleep.cancel()
             await clock.advance_to_next()
     return task.result()
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    """Let everything run until it holds: what happens in another process sends no event."""
+    while not holds():  # noqa: ASYNC110 - as above
+        await asyncio.sleep(0)

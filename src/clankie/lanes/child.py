@@ -10,10 +10,14 @@ import asyncio
 import contextlib
 import os
 import signal
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from clankie.host.waiting import to_the_end
 
 if TYPE_CHECKING:
     from asyncio.subprocess import Process
+    from collections.abc import Mapping, Sequence
 
 
 class Outlet:
@@ -67,7 +71,66 @@ class Inlet:
 
     def close(self) -> None:
         """Say no more; what was not written yet is dropped."""
-        self.stream.transport.abort()
+        if not self.stream.transport.is_closing():
+            self.stream.transport.abort()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pipes:
+    """What a program is started with. Without `stdin` it reads nothing."""
+
+    stdout: Outlet
+    stderr: Outlet
+    stdin: Inlet | None = None
+
+    def all(self) -> Sequence[Outlet | Inlet]:
+        """Each of them once."""
+        errors = () if self.stderr is self.stdout else (self.stderr,)
+        return (self.stdout, *errors, *(() if self.stdin is None else (self.stdin,)))
+
+    def close(self) -> None:
+        """Our ends."""
+        for pipe in self.all():
+            pipe.close()
+
+
+async def started(
+    argv: Sequence[str], pipes: Pipes, *, env: Mapping[str, str], cwd: str
+) -> Process:
+    """The running program; it has its ends of the pipes then, and we have them no more.
+
+    Cancelled meanwhile, it is ended with all that it may have started already: asyncio itself would
+    end the program alone.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+    made: list[Process] = []
+
+    async def start() -> None:
+        made.append(
+            await asyncio.create_subprocess_exec(
+                *argv,
+                env=dict(env),
+                cwd=cwd,
+                stdin=asyncio.subprocess.DEVNULL if pipes.stdin is None else pipes.stdin.theirs,
+                stdout=pipes.stdout.theirs,
+                stderr=pipes.stderr.theirs,
+                start_new_session=True,
+            )
+        )
+
+    try:
+        await to_the_end(start())
+    except BaseException:
+        for process in made:
+            kill(process)
+            await process.wait()
+        raise
+    finally:
+        for pipe in pipes.all():
+            pipe.started()
+    return made[0]
 
 
 def kill(process: Process, how: signal.Signals = signal.SIGKILL) -> None:

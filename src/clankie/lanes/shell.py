@@ -18,7 +18,7 @@ import msgspec
 
 from clankie.host.framing import one_line
 from clankie.lanes import walk
-from clankie.lanes.child import Outlet, kill
+from clankie.lanes.child import Outlet, Pipes, kill, started
 from clankie.lanes.surroundings import scrubbed
 from clankie.lanes.tools import DETAIL_LIMIT, Bench, Done, Tool, ToolFailedError
 
@@ -91,20 +91,12 @@ async def _ended(command: str, root: str, output: Output, limit: float) -> str:
     """Run it to its end and say how it ended."""
     pipe = await Outlet.open(_CHUNK)
     try:
-        try:
-            process = await asyncio.create_subprocess_exec(
-                "/bin/sh",
-                "-c",
-                command,
-                cwd=root,
-                env=scrubbed(),
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=pipe.theirs,
-                stderr=pipe.theirs,
-                start_new_session=True,
-            )
-        finally:
-            pipe.started()
+        process = await started(
+            ["/bin/sh", "-c", command],
+            Pipes(stdout=pipe, stderr=pipe),
+            env=scrubbed(),
+            cwd=root,
+        )
         try:
             return await _watched(process, pipe.stream, output, limit)
         except BaseException:

@@ -18,7 +18,7 @@ import anyio
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
-from clankie.lanes.child import Inlet, Outlet, kill
+from clankie.lanes.child import Inlet, Outlet, Pipes, kill, started
 
 if TYPE_CHECKING:
     from asyncio.subprocess import Process
@@ -55,45 +55,27 @@ class Program:
 @asynccontextmanager
 async def piped(program: Program) -> AsyncGenerator[Streams, None]:
     """The running program. Raises OSError when it cannot be started."""
-    inlet, outlet, errors = await Inlet.open(), await Outlet.open(LINE), await Outlet.open(_ERRORS)
+    inlet = await Inlet.open()
+    pipes = Pipes(stdin=inlet, stdout=await Outlet.open(LINE), stderr=await Outlet.open(_ERRORS))
     try:
-        process = await _started(program, inlet, outlet, errors)
+        process = await started(program.argv, pipes, env=program.env, cwd=str(Path.home()))
         try:
-            async with _streams(program, inlet, outlet, errors) as streams:
+            async with _streams(program, inlet, pipes) as streams:
                 yield streams
         finally:
             await _stopped(process, inlet)
     finally:
-        for pipe in (inlet, outlet, errors):
-            pipe.close()
-
-
-async def _started(program: Program, inlet: Inlet, outlet: Outlet, errors: Outlet) -> Process:
-    try:
-        return await asyncio.create_subprocess_exec(
-            *program.argv,
-            env=dict(program.env),
-            cwd=Path.home(),
-            stdin=inlet.theirs,
-            stdout=outlet.theirs,
-            stderr=errors.theirs,
-            start_new_session=True,
-        )
-    finally:
-        for pipe in (inlet, outlet, errors):
-            pipe.started()
+        pipes.close()
 
 
 @asynccontextmanager
-async def _streams(
-    program: Program, inlet: Inlet, outlet: Outlet, errors: Outlet
-) -> AsyncGenerator[Streams, None]:
+async def _streams(program: Program, inlet: Inlet, pipes: Pipes) -> AsyncGenerator[Streams, None]:
     inward, received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     sent, outward = anyio.create_memory_object_stream[SessionMessage](0)
     async with inward, received, sent, outward, anyio.create_task_group() as tasks:
-        tasks.start_soon(_read, outlet.stream, inward, program.over)
+        tasks.start_soon(_read, pipes.stdout.stream, inward, program.over)
         tasks.start_soon(_write, inlet.stream, outward)
-        tasks.start_soon(_keep, errors.stream, program.errors)
+        tasks.start_soon(_keep, pipes.stderr.stream, program.errors)
         try:
             yield received, sent
         finally:

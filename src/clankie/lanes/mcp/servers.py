@@ -111,7 +111,10 @@ class McpServers:
     ) -> None:
         for link in list(self._all):
             link.stop()
-        await self._tasks.__aexit__(kind, error, trace)
+        # Whatever ended the service is not the servers' failure: told of it, the group would wrap
+        # it, and a taken port would no longer be recognised as that.
+        del kind, error, trace
+        await self._tasks.__aexit__(None, None, None)
 
     def settings_changed(self) -> None:
         """End what the settings do not name so any more; the rest is started when needed."""
