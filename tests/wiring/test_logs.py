@@ -55,6 +55,6 @@ def test_the_log_of_an_installed_service_is_private_and_set_aside_when_it_is_lon
 
 def test_a_link_in_place_of_the_log_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "service.log").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(OSError, match="service.log"):
+    with pytest.raises(OSError, match=r"service\.log"):
         to_file(tmp_path / "service.log", list)
     assert not (tmp_path / "elsewhere").exists()

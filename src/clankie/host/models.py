@@ -50,8 +50,9 @@ def current(house: House) -> ModelChoice:
 
 def _told_to_practise(house: House) -> bool:
     models = house.override.get("models")
-    given = cast("Mapping[str, object]", models) if isinstance(models, Mapping) else {}
-    return given.get("model") == PRACTICE
+    if not isinstance(models, Mapping):
+        return False
+    return cast("Mapping[str, object]", models).get("model") == PRACTICE
 
 
 def _setting_of(choice: ModelChoice) -> str:

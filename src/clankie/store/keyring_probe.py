@@ -13,11 +13,22 @@ status 3: there is no keyring to be trusted with secrets.
 from __future__ import annotations
 
 import sys
-from typing import Final
+from typing import Final, Protocol, cast
 
 NONE: Final = 3
 TRUSTED: Final = 1
 """Priority from which the library itself recommends a backend: plain files have less."""
+
+
+class _Backend(Protocol):
+    """As much of a backend as is used: the library's own types leave parts of it open."""
+
+    name: str
+    priority: float
+
+    def get_password(self, service: str, username: str) -> str | None: ...
+    def set_password(self, service: str, username: str, password: str) -> None: ...
+    def delete_password(self, service: str, username: str) -> None: ...
 
 
 def main(arguments: list[str]) -> int:
@@ -25,7 +36,7 @@ def main(arguments: list[str]) -> int:
     verb, service, user = arguments
     import keyring  # noqa: PLC0415 - only this process ever loads it
 
-    backend = keyring.get_keyring()
+    backend = cast("_Backend", keyring.get_keyring())
     if not backend.priority >= TRUSTED:
         return NONE
     if verb == "get":

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clankie.core.conversation import CAPTAIN, SYSTEM, Message, Role, Turn, TurnPhase
 from clankie.core.delivery import InputState, ServiceState, consequence
 from clankie.core.errors import TransitionRefusedError
+from clankie.core.receipt import explain
 from clankie.store.sqlite import attempts, calls, events, heads, inputs, receipts, usage
 from clankie.store.sqlite.runs import waits
 
@@ -69,6 +71,9 @@ def _end(tx: Transaction, head: Head, attempt: Try, outcome: Outcome, reply: int
         one.absorbed_by = "steer"
         one.reply_delivery_id = attempts.delivery_of(attempt.joined)
     inputs.move(tx, head, one, after)
+    if after is InputState.UNCERTAIN:
+        # The log says what the receipt says: readers need not ask for one to know what is known.
+        outcome = replace(outcome, detail=explain(receipts.of(tx.run, one)))
     events.append(tx, head, SYSTEM, _turn(one.id, outcome, cost, member=member))
 
 
