@@ -81,6 +81,14 @@ def test_a_snippet_of_a_short_text_is_the_text() -> None:
     assert search.snippet("The red  kettle\nboils", ["kettle"]) == "The red kettle boils"
 
 
+@pytest.mark.parametrize("accent", ["", " naïve"])
+def test_a_snippet_begins_near_the_first_of_the_words(accent: str) -> None:
+    text = "over and over " * 40 + f"a redder red kettles{accent} " + "down " * 60
+    assert "a redder red kettles" in search.snippet(text, ["red", "kettle"])
+    assert "a redder red kettles" in search.snippet(text, ["kettles", "of", "re"])
+    assert search.snippet(text, ["elsewhere"]).startswith("over and over")
+
+
 def test_a_snippet_shows_the_hit_and_not_a_longer_word_before_it() -> None:
     text = "concatenate " * 30 + "a cat sat " + "down " * 60
     assert "a cat sat" in search.snippet(text, ["cat"])

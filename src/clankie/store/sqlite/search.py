@@ -153,9 +153,20 @@ def snippet(text: str, wanted: list[str]) -> str:
 
 def _first(text: str, wanted: list[str]) -> int:
     """Where the first of the words begins."""
+    if text.isascii():
+        hit = _plainly(wanted).search(text.lower())
+        return 0 if hit is None else hit.start()
     exact, last = frozenset(wanted), wanted[-1]
     for word in _WORD.finditer(text):
         for folded in words(word.group()).split():
             if folded in exact or (len(last) >= _PREFIX and folded.startswith(last)):
                 return word.start()
     return 0
+
+
+def _plainly(wanted: list[str]) -> re.Pattern[str]:
+    """Finds the same in plain letters, many times faster."""
+    *others, last = wanted
+    ending = "" if len(last) >= _PREFIX else "(?![a-z0-9])"
+    whole = "".join(f"{word}(?![a-z0-9])|" for word in others)
+    return re.compile(f"(?<![a-z0-9])(?:{whole}{last}{ending})")
