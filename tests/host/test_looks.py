@@ -92,6 +92,19 @@ async def test_the_doctor_says_what_is_odd_and_how_to_mend_it(
 
 
 @virtual
+async def test_the_doctor_names_secrets_that_cannot_be_used_instead_of_failing(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: BASE-4
+    async with Machine(tmp_path, clock).on() as hall:
+        await put(hall.house, "openai", "https://api.example.com", "sk-1")
+        (tmp_path / "credentials.json").chmod(0o644)
+        found = {one.name: one for one in await examine(hall.house)}
+        assert found["credentials"].level is Level.FAIL
+        assert "chmod 600" in found["credentials"].sentence
+
+
+@virtual
 async def test_a_harness_starts_with_the_sections_it_asks_for(
     clock: FakeClock, tmp_path: Path
 ) -> None:

@@ -68,6 +68,10 @@ async def test_what_cannot_be_is_refused_and_changes_nothing(
             {"watchdog": {"idle": 0}},
             {"nothing": {}},
             {"persona": {"name": 7}},
+            {"models": {"base_url": "http://me:secret@127.0.0.1/v1"}},
+            {"models": {"base_url": "http://[::1"}},
+            {"models": {"model": "openai-chat:a\nb"}},
+            {"time": {"zone": "Foo/Bar"}},
         ]
         for change in wrong:
             with pytest.raises(InvalidFieldError):

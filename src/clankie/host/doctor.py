@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from clankie.core.errors import ClankieError
 from clankie.host import models
 
 if TYPE_CHECKING:
@@ -67,7 +68,12 @@ def _model(house: House) -> Finding:
 
 
 def _credentials(house: House) -> Finding:
-    kept = [f"{one.name} for {one.origin} ({one.source})" for one in house.credentials.list()]
+    try:
+        found = house.credentials.list()
+    except ClankieError as error:
+        # The doctor is asked just when something is wrong: it must not fail over what it finds.
+        return Finding(name="credentials", level=Level.FAIL, sentence=error.detail)
+    kept = [f"{one.name} for {one.origin} ({one.source})" for one in found]
     sentence = f"Kept: {', '.join(kept)}." if kept else "None is kept."
     sentence = f"{sentence} {house.credentials.place()}"
     return Finding(name="credentials", level=Level.OK, sentence=sentence)

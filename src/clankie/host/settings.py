@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from clankie.core.errors import SettingsConflictError, UncertainError
+from clankie.core.errors import InvalidFieldError, SettingsConflictError, UncertainError
 from clankie.core.settings import merge
 from clankie.host import wakes
+from clankie.host.credentials import origin_of
 from clankie.host.waiting import to_the_end
 
 if TYPE_CHECKING:
@@ -28,12 +30,34 @@ async def patch(
     return await to_the_end(_patch(house, change, expected_revision))
 
 
+def _check(before: Settings, after: Settings) -> None:
+    """What needs more than bounds; only what changes is looked at.
+
+    Raises:
+        InvalidFieldError: names the path and the rule.
+    """
+    models = after.models
+    if models.base_url != before.models.base_url and models.base_url.strip():
+        try:
+            origin_of(models.base_url.strip())
+        except InvalidFieldError as error:
+            raise InvalidFieldError("models.base_url", error.rule) from error
+    if models.model != before.models.model and not models.model.isprintable():
+        raise InvalidFieldError("models.model", "printable characters")
+    if after.time.zone != before.time.zone:
+        try:
+            ZoneInfo(after.time.zone)
+        except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+            raise InvalidFieldError("time.zone", "a time zone that exists here") from error
+
+
 async def _patch(
     house: House, change: Mapping[str, object], expected_revision: int
 ) -> tuple[int, Settings]:
     # From disk: an earlier change of which nobody could tell may stand there.
     found, before = await house.store.owner.settings()
     after = merge(before, change)
+    _check(before, after)
     if found != expected_revision:
         raise SettingsConflictError(found)
     try:
