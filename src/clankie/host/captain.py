@@ -175,8 +175,7 @@ class Captain:
                 self._drains[conversation] = False
                 reservation = await self._reserved(conversation, frozenset(elsewhere))
                 if reservation is None:
-                    if conversation in house.goals:
-                        await goals.go_on(house, conversation)
+                    await self._goal(house, conversation)
                     if not self._drains[conversation]:
                         return
                     elsewhere.clear()
@@ -197,10 +196,22 @@ class Captain:
             return await house.store.deliveries.reserve(conversation, without)
         except (FaultError, UncertainError) as error:
             # What was reserved all the same is what the next call returns.
-            journal.warn("store refuses", conversation=conversation, why=error.detail)
-            await event_within(house.clock, self._stopping, STORE_PAUSE)
-            self._drains[conversation] = True
+            await self._refused(conversation, error)
             return None
+
+    async def _goal(self, house: House, conversation: str) -> None:
+        if conversation not in house.goals:
+            return
+        try:
+            await goals.go_on(house, conversation)
+        except (FaultError, UncertainError) as error:
+            await self._refused(conversation, error)
+
+    async def _refused(self, conversation: str, error: ClankieError) -> None:
+        """The store could not serve it: look again after a pause."""
+        journal.warn("store refuses", conversation=conversation, why=error.detail)
+        await event_within(self._the_house().clock, self._stopping, STORE_PAUSE)
+        self._drains[conversation] = True
 
     async def _step(self, house: House, conversation: str, reservation: Reservation) -> Step:
         running = Running(Turn(house, reservation))

@@ -12,7 +12,13 @@ from clankie.core.admission import Offer, Origin
 from clankie.core.conversation import CAPTAIN
 from clankie.core.delivery import FINAL, InputState
 from clankie.core.driver import Presence
-from clankie.core.errors import ConversationClosedError, DeliveryNotFoundError, RefusedError
+from clankie.core.errors import (
+    ConversationClosedError,
+    DeliveryNotFoundError,
+    FaultError,
+    RefusedError,
+    UncertainError,
+)
 from clankie.core.goal import (
     Goal,
     GoalNotFoundError,
@@ -26,6 +32,7 @@ from clankie.core.goal import (
 from clankie.core.ids import qualified
 from clankie.host import journal
 from clankie.host.admit import admit
+from clankie.host.waiting import to_the_end
 
 if TYPE_CHECKING:
     from clankie.core.receipt import Delivery
@@ -41,6 +48,10 @@ async def put(house: House, conversation: str, text: str, token_budget: int) -> 
         ConversationClosedError, ConversationNotFoundError.
     """
     check_new(text, token_budget)
+    return await to_the_end(_put(house, conversation, text, token_budget))
+
+
+async def _put(house: House, conversation: str, text: str, token_budget: int) -> Goal:
     here = await house.store.conversations.get(conversation)
     if here.closed:
         raise ConversationClosedError(conversation)
@@ -54,10 +65,21 @@ async def put(house: House, conversation: str, text: str, token_budget: int) -> 
         token_budget=token_budget,
         created_at=house.clock.now(),
     )
-    await house.store.goals.put(goal)
+    try:
+        await house.store.goals.put(goal)
+    except UncertainError:
+        # It may be stored all the same, and then it is pursued although nobody was told.
+        house.goals.add(conversation)
+        house.captain.nudge(conversation)
+        raise
     house.goals.add(conversation)
-    await go_on(house, conversation)
-    return await get(house, conversation) or goal
+    try:
+        await go_on(house, conversation)
+        return await get(house, conversation) or goal
+    except (FaultError, UncertainError) as error:
+        journal.warn("goal begins later", conversation=conversation, why=error.detail)
+        house.captain.nudge(conversation)
+        return goal
 
 
 async def get(house: House, conversation: str) -> Goal | None:
