@@ -1,11 +1,15 @@
 """Search, models, purges, goals, usage and attachments, against a real service."""
 
+import io
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 
+from clankie.cli import wakes
 from clankie.cli.failures import CommandError
 from clankie.cli.files import upload
+from clankie.cli.look import console, local_time
 from cli.conftest import Run
 from core.test_pictures import png
 
@@ -79,3 +83,20 @@ def test_files_go_with_a_message(run: Run, tmp_path: Path) -> None:
     (tmp_path / "empty.txt").touch()
     with pytest.raises(CommandError):
         upload(str(tmp_path / "empty.txt"))
+
+
+def test_wakes_are_shown_where_the_owner_lives() -> None:
+    # proves: DAY-2
+    berlin, at = ZoneInfo("Europe/Berlin"), "2026-11-30T12:00:00.000Z"
+    assert local_time(at, date=True, zone=berlin) == "2026-11-30 13:00"
+    wake = {"id": "w-1", "conversation": "c", "due_at": at, "text": "ring"}
+    out = io.StringIO()
+    console(out).print(wakes._table([wake], berlin))
+    assert "due (Europe/Berlin)" in out.getvalue()
+    assert "2026-11-30 13:00" in out.getvalue()
+
+
+def test_the_list_of_wakes_asks_for_the_zone_of_the_settings(run: Run) -> None:
+    assert run("settings", "set", "time.zone", "Asia/Tokyo").code == 0
+    assert "No wake waits" in run("wakes", "list").out
+    assert run("settings", "set", "time.zone", "null").code == 0

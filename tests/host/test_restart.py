@@ -84,6 +84,10 @@ async def test_what_is_uncertain_stays_so_over_every_restart_and_reset(
             await reset(hall.house, HEAD, None, OPERATOR)
             await _stays_uncertain(hall, clock)
             assert await hall.phases("m-1") == ["admitted", "started", "uncertain"]
+            told = [
+                one.get("detail") for one in await hall.log() if one.get("phase") == "uncertain"
+            ]
+            assert told == [(await hall.receipt("m-1")).to_wire()["detail"]]
             assert (await hall.house.store.conversations.get(HEAD)).uncertain == 1
 
 

@@ -8,7 +8,7 @@ same. Every console has markup, highlighting and emoji codes off, and text from 
 from __future__ import annotations
 
 import sys
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Final, TextIO
 
 from rich.console import Console
@@ -106,10 +106,13 @@ def body(text: str, style: str = "") -> Text:
     return Text(plain(text), style=style)
 
 
-def local_time(at: object, *, date: bool = False) -> str:
-    """``14:02`` or ``2026-11-30 14:02`` in the local time zone; empty when `at` is no time."""
+def local_time(at: object, *, date: bool = False, zone: tzinfo | None = None) -> str:
+    """``14:02`` or ``2026-11-30 14:02``; empty when `at` is no time.
+
+    In `zone`, or in the time zone of this machine.
+    """
     try:
-        moment = datetime.fromisoformat(str(at)).astimezone()
+        moment = datetime.fromisoformat(str(at)).astimezone(zone)
     except ValueError:
         return ""
     return moment.strftime("%Y-%m-%d %H:%M" if date else "%H:%M")

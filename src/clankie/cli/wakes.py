@@ -9,8 +9,11 @@ import click
 from clankie.cli import reads
 from clankie.cli.client import items, segment
 from clankie.cli.frame import Frame, framed
+from clankie.cli.wire import part
 
 if TYPE_CHECKING:
+    from datetime import tzinfo
+
     from rich.console import RenderableType
 
     from clankie.cli.wire import Json
@@ -28,18 +31,32 @@ def list_(frame: Frame, conversation: str | None) -> None:
     """List wakes that wait, and failed ones that are held."""
     target = None if conversation is None else reads.conversation(frame.client, conversation)["id"]
     page = frame.client.get("/v1/wakes", conversation=target)
-    frame.emit(page, lambda: _table(items(page, "wakes")))
+    frame.emit(page, lambda: _table(items(page, "wakes"), _zone(frame)))
 
 
-def _table(found: list[Json]) -> RenderableType:
+def _zone(frame: Frame) -> tzinfo | None:
+    """Where the owner lives, as the settings say; None: where this machine is."""
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError  # noqa: PLC0415 - only for people
+
+    times = part(part(frame.client.get("/v1/settings"), "settings"), "time")
+    name = str(times.get("zone") or "UTC")
+    try:
+        return None if name == "UTC" else ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError):
+        # A machine without that zone in its data shows its own time.
+        return None
+
+
+def _table(found: list[Json], zone: tzinfo | None) -> RenderableType:
     from clankie.cli.look import local_time, safe, table  # noqa: PLC0415 - only for people
 
     if not found:
         return safe("No wake waits.", "quiet")
-    made = table("due", "id", "conversation", "held", "text")
+    due = "due" if zone is None else f"due ({zone})"
+    made = table(due, "id", "conversation", "held", "text")
     for one in found:
         made.add_row(
-            local_time(one["due_at"], date=True),
+            local_time(one["due_at"], date=True, zone=zone),
             safe(one["id"]),
             safe(one["conversation"], "quiet"),
             safe(one.get("held") or "", "warn"),
