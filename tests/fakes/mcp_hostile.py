@@ -42,7 +42,7 @@ def call(asked: dict[str, Any]) -> dict[str, Any] | None:
         misbehave()
         return None
     plain = text(f"{name} ran")
-    return results.get(BEHAVIOUR, plain)
+    return results.get(BEHAVIOUR) or plain
 
 
 def misbehave() -> None:

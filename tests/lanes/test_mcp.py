@@ -141,6 +141,9 @@ async def test_another_list_disables_a_server_until_the_owner_agrees(tmp_path: P
         await house.bank.agree("evil", changed.hash)
         assert set(await house.tools()) == {"evil__look"}
         assert house.one().state == "ready"
+        # The owner agreed to the new one, which is not the one that this turn was shown.
+        with pytest.raises(Exception, match="offers other tools now"):
+            await seen.run({}, house.bench("c"))
 
 
 # proves: SEC-10
