@@ -16,7 +16,7 @@ import httpx2
 import uvloop
 
 from clankie.core.admission import Mode, Origin
-from clankie.core.conversation import OPERATOR
+from clankie.core.conversation import OPERATOR, Conversation, Kind
 from clankie.core.delivery import InputState
 from clankie.core.projection import Projection
 from clankie.core.receipt import Delivery
@@ -82,6 +82,13 @@ class NullHost:
     async def self_state(self) -> dict[str, object]:
         """Little."""
         return {"name": "Clankie"}
+
+    async def here(self) -> Conversation:
+        """The conversation that always is."""
+        now = KIT.clock.now()
+        return Conversation(
+            id="c", name="c", kind=Kind.GLOBAL, revision=0, cursor=0, created_at=now
+        )
 
     async def attachment(self, digest: str) -> bytes:
         """Nothing is attached."""
