@@ -320,6 +320,9 @@ def at_rest(sight: Sight, now: int) -> Iterator[str]:
     for one in sight.wakes:
         if one["delivery"] is None and one["held"] is None and one["due_at"] < now - 120_000:
             yield f"the wake {one['id']} is long due and was not let in"
+    for one in sight.goals:
+        if one["state"] == "active":
+            yield f"the goal {one['id']} is not pursued"
 
 
 def stopped(sight: Sight) -> Iterator[str]:

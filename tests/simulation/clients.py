@@ -5,8 +5,8 @@ import json
 from collections.abc import Awaitable, Callable
 
 from clankie.api.events import follow
-from clankie.core.admission import Mode, Offer
-from clankie.core.conversation import OPERATOR, Kind
+from clankie.core.admission import Mode, Offer, Origin
+from clankie.core.conversation import OPERATOR, Author, Kind, Principal
 from clankie.core.delivery import FINAL, InputState
 from clankie.core.errors import (
     ClankieError,
@@ -16,13 +16,25 @@ from clankie.core.errors import (
 )
 from clankie.core.ids import HEAD
 from clankie.core.receipt import Delivery
-from clankie.host import conversations, deliveries, doctor, selfstate, settings, status, wakes
+from clankie.host import (
+    conversations,
+    deliveries,
+    doctor,
+    goals,
+    selfstate,
+    settings,
+    status,
+    wakes,
+)
 from clankie.host.admit import admit
 from clankie.host.cancel import CancelOutcome, cancel
 from clankie.host.house import House
 from clankie.host.storage import Admitted
+from simulation.lanes import STEP
 from simulation.ledger import Ledger
 from simulation.world import World
+
+SOMEBODY = Author(Principal.ROOM, "somebody")
 
 
 class Clients:
@@ -50,6 +62,8 @@ class Clients:
             (2, self._remove_wake),
             (3, self._settings),
             (2, self._look),
+            (2, self._goal),
+            (1, self._forget_goal),
         ]
 
     def enter(self, house: House) -> None:
@@ -96,9 +110,10 @@ class Clients:
             delivery_id=name,
             conversation=place,
             text=f"words of {name}" if chance.random() < 0.9 else "the same words",
-            author=OPERATOR,
+            origin=Origin.ROOM if (room := chance.random() < 0.1) else Origin.OWNER,
+            author=SOMEBODY if room else OPERATOR,
             mode=chance.choice((Mode.AUTO, Mode.AUTO, Mode.QUEUE, Mode.STEER)),
-            expected_revision=await self._seen(place),
+            expected_revision=None if room else await self._seen(place),
             retry_of=self._retried(),
             automatic=chance.random() < 0.05,
         )
@@ -288,6 +303,15 @@ class Clients:
             raise
         self._world.alive()
         ledger.settings = max(ledger.settings, revision)
+
+    async def _goal(self) -> None:
+        place, budget = self._world.chance.choice(self.places), self._world.chance.randint(1, 4)
+        goal = await goals.put(self.house, place, "the objective", budget * STEP)
+        self._world.alive()
+        self._world.tell("goal", place, goal.id, budget)
+
+    async def _forget_goal(self) -> None:
+        await goals.remove(self.house, self._world.chance.choice(self.places))
 
     async def _look(self) -> None:
         await status.status(self.house)

@@ -31,6 +31,7 @@ class Sight:
     events: list[Row]
     moves: list[Row]
     wakes: list[Row]
+    goals: list[Row]
 
     @property
     def states(self) -> dict[str, str]:
@@ -77,6 +78,7 @@ class Glass:
             events=self._rows(_with_conversation("event", "event.conversation, event.cursor")),
             moves=self._rows("SELECT * FROM transition ORDER BY seq"),
             wakes=self._rows(_with_conversation("wake", "wake.id")),
+            goals=self._rows(_with_conversation("goal", "goal.id")),
         )
 
     def state(self, delivery: str) -> str | None:

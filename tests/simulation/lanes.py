@@ -4,13 +4,17 @@ import asyncio
 from datetime import timedelta
 
 from clankie.core.conversation import Usage
-from clankie.core.errors import ClankieError
+from clankie.core.errors import ClankieError, NotAllowedError
+from clankie.core.receipt import Delivery
 from clankie.core.wake import CREDENTIAL_REJECTED
 from clankie.host.ports import LaneError, LaneResult, TurnHost, TurnRequest
 from clankie.host.storage import Call
 from simulation.glass import Glass
 from simulation.ledger import Effect, Ledger, Run
 from simulation.world import World
+
+STEP = 10
+"""Tokens of a turn, so that goals come to an end."""
 
 CODES = ("model_unreachable", "model_overloaded", "answer_too_long", CREDENTIAL_REJECTED)
 
@@ -93,7 +97,7 @@ class _Play:
 
     async def _one(self) -> None:
         acts = (self._draft, self._quietly, self._steered, self._looks, self._tool, self._wake)
-        await self._world.chance.choices(acts, (6, 2, 2, 2, 4, 2))[0]()
+        await self._world.chance.choices((*acts, self._reached), (6, 2, 2, 2, 4, 2, 1))[0]()
 
     async def _draft(self) -> None:
         word = f"word{len(self._said)} "
@@ -163,6 +167,12 @@ class _Play:
         world.tell("wake", wake.id)
         self._ledger.wakes[wake.id] = request.conversation
 
+    async def _reached(self) -> None:
+        try:
+            await self._host.finish_goal(reached=self._world.likely(0.5))
+        except ClankieError as error:
+            self._world.tell("no goal", error.code)
+
     async def _ends(self) -> LaneResult:
         ends = (self._answer, self._fails, self._hangs, self._breaks, self._says_nothing)
         ended = self._world.chance.choices(ends, (70, 20, 4, 2, 4))[0]()
@@ -172,11 +182,11 @@ class _Play:
         text = "".join(self._said) + f"answer to {self._request.attempt}"
         self._ledger.returned[self._request.attempt] = text
         self._world.tell("answer", self._request.attempt)
-        return LaneResult(text=text, usage=Usage(requests=1))
+        return LaneResult(text=text, usage=Usage(input_tokens=STEP, requests=1))
 
     def _says_nothing(self) -> LaneResult:
         self._ledger.returned[self._request.attempt] = ""
-        return LaneResult(text="")
+        return LaneResult(text="", usage=Usage(input_tokens=STEP, requests=1))
 
     def _fails(self) -> LaneResult:
         raise LaneError(self._world.chance.choice(CODES), "It failed.")
@@ -187,3 +197,24 @@ class _Play:
     async def _hangs(self) -> LaneResult:
         await asyncio.Event().wait()
         raise AssertionError("nobody sets it")
+
+
+class RandomRooms:
+    """The port Rooms: answers late, refuses, breaks, or never answers."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    async def check(self, delivery: Delivery) -> None:
+        world = self._world
+        if world.calm:
+            return
+        await world.pause(2.0)
+        kind = world.chance.random()
+        if kind < 0.05:
+            world.tell("room hangs", delivery.id)
+            await asyncio.Event().wait()
+        if kind < 0.1:
+            raise UnruledError
+        if kind < 0.2:
+            raise NotAllowedError("The room took it back.")

@@ -22,7 +22,7 @@ from simulation import checks
 from simulation.clients import Clients
 from simulation.disk import under
 from simulation.glass import Glass, Sight
-from simulation.lanes import RandomLane, UnruledError
+from simulation.lanes import RandomLane, RandomRooms, UnruledError
 from simulation.ledger import Ledger
 from simulation.world import Doom, World
 
@@ -149,6 +149,7 @@ class Life:
             world.starting = False
             if house.settings_revision < self.ledger.settings:
                 world.wrong(f"settings {self.ledger.settings} were saved and are lost")
+            house.rooms = RandomRooms(world)
             self.clients.enter(house)
             async with asyncio.TaskGroup() as tasks:
                 followers = [
