@@ -33,6 +33,7 @@ class Screen:
         self.page = page
         self.complaints: list[str] = []
         self.asked: list[str] = []
+        self._foreseen: list[re.Pattern[str]] = []
         page.set_default_timeout(BOUND)
         page.on("console", self._said)
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
@@ -42,8 +43,12 @@ class Screen:
             self.complaints.append(f"{message.text} {message.location.get('url', '')}")
 
     def foreseen(self, pattern: str | re.Pattern[str]) -> None:
-        """Forget complaints of this kind."""
-        self.complaints = [one for one in self.complaints if not re.search(pattern, one)]
+        """Complaints of this kind are a part of the test, also those that are still to come."""
+        self._foreseen.append(re.compile(pattern))
+
+    def unforeseen(self) -> list[str]:
+        """What it complained of besides."""
+        return [one for one in self.complaints if not any(p.search(one) for p in self._foreseen)]
 
     @property
     def box(self) -> Locator:
@@ -93,7 +98,7 @@ class Desk:
 
     def code(self) -> str:
         """What `clankie up` shows."""
-        return str(self.service.client.ask("POST", "/v1/login-codes", {}).body["code"])
+        return str(self.service.client.ask("POST", "/v1/login-codes").body["code"])
 
     def session(self, context: BrowserContext) -> None:
         """Log this browser in, without a page."""
@@ -133,7 +138,7 @@ class Desk:
         for context in self._contexts:
             context.close()
         screens, self.screens, self._contexts = self.screens, [], []
-        complaints = [one for screen in screens for one in screen.complaints]
+        complaints = [one for screen in screens for one in screen.unforeseen()]
         assert not complaints, "\n".join(complaints)
 
 

@@ -10,9 +10,10 @@ from console.kit import Desk
 from console.test_strangers import event
 
 
-@pytest.fixture
-def run(visit: Desk) -> Any:
-    return visit.open("/login", log_in=False).run
+@pytest.fixture(scope="module")
+def run(shared: Desk) -> Any:
+    """JavaScript in one page for all of them: what they try keeps nothing."""
+    return shared.open("/login", log_in=False).run
 
 
 def test_a_stream_is_cut_into_events_wherever_its_pieces_end(run: Any) -> None:
@@ -67,8 +68,16 @@ def told(run: Any, events: list[dict[str, Any]], more: dict[str, Any] | None = N
 def test_a_message_stands_as_its_events_say(run: Any, turns: list[Any], state: str) -> None:
     events = [event(1, "message", role="owner", text="hi", delivery_id="d")]
     events += [event(2 + n, "turn", delivery_id="d", **one) for n, one in enumerate(turns)]
-    [row] = told(run, events)
+    row, *_ = told(run, events)
     assert row["state"] == state
+
+
+def test_what_runs_has_a_place_for_its_answer_before_the_first_word(run: Any) -> None:
+    events = [
+        event(1, "message", role="owner", text="hi", delivery_id="d"),
+        event(2, "turn", phase="started", delivery_id="d"),
+    ]
+    assert [row["type"] for row in told(run, events)] == ["message", "draft"]
 
 
 def test_a_receipt_adds_what_the_log_does_not_say(run: Any) -> None:

@@ -18,6 +18,7 @@ import { CONVERSATION, driver } from "./words.js";
 
 const threads = new Map();
 const KEPT = 6; // logs that stay in memory after they were left
+const ASLEEP = 60_000; // milliseconds until a hidden page stops following its log
 let shown = null;
 
 export const current = () => shown;
@@ -39,7 +40,13 @@ export class Screen {
     this.id = id;
     this.thread = threadOf(id);
     this.log = new Log(this.thread, { signal, act: (name, row) => this.act(name, row), told: (known, open) => this.#told(open) });
-    this.head = h("header.head");
+    this.name = h("h1");
+    this.facts = h("p.facts");
+    this.head = h("header.head", null,
+      iconButton("menu", "Conversations", () => emit("drawer", true), "button.ghost.icon.drawer"),
+      h("div.title", null, this.name, this.facts),
+      iconButton("search", "Search in this conversation", () => search(this)),
+      menu("What can be done with this conversation", () => this.#orders(this.row)));
     this.bottom = h("div.bottom");
     this.element = h("section.conversation", { "aria-label": "Conversation" }, this.head, this.log.element, this.bottom);
     this.composer = null;
@@ -79,7 +86,12 @@ export class Screen {
   }
 
   #looked() {
-    if (document.hidden) return;
+    clearTimeout(this.sleep);
+    if (document.hidden) {
+      // A page nobody looks at gives its connection to one that somebody does.
+      this.sleep = setTimeout(() => document.hidden && this.thread.pause(), ASLEEP);
+      return;
+    }
     markSeen(this.id, this.thread.head);
     this.thread.resume();
   }
@@ -93,11 +105,9 @@ export class Screen {
     const { row } = this;
     if (!row) return;
     const facts = [row.kind === "workspace" ? row.directory : null, driver(row.driver), row.model, CONVERSATION[row.state] ?? row.state];
-    put(this.head,
-      iconButton("menu", "Conversations", () => emit("drawer", true), "button.ghost.icon.drawer"),
-      h("div.title", null, h("h1", null, row.name), h("p.facts", { data: { state: row.state } }, facts.filter(Boolean).join(" · "))),
-      iconButton("search", "Search in this conversation", () => search(this)),
-      menu("What can be done with this conversation", () => this.#orders(row)));
+    this.name.textContent = row.name;
+    this.facts.textContent = facts.filter(Boolean).join(" · ");
+    this.facts.dataset.state = row.state;
     document.title = `${row.name} · Clankie`;
     this.#foot(row);
   }
@@ -110,6 +120,7 @@ export class Screen {
       put(this.bottom, closed ? closedBar("This conversation is closed. Its log stays readable.") : closedBar("A room is run by its room: it can be read here."));
     } else if (!shut && !this.composer) {
       this.composer = new Composer(this.id, { stop: () => this.cancel(), sent: () => this.log.toEnd() });
+      this.composer.box.addEventListener("keydown", (event) => this.log.paged(event));
       put(this.bottom, this.composer.element);
     }
     this.bottom.dataset.shut = shut ? row.state : "";
@@ -135,7 +146,7 @@ export class Screen {
       again: () => again(this.thread, row),
       abandon: () => abandon(this.thread, row),
       withdraw: () => this.cancel(row.delivery),
-      say: () => (this.composer.give(row.text), this.composer.form.requestSubmit()),
+      say: () => (this.composer?.give(row.text), this.composer?.form.requestSubmit()),
       drop: () => takeBack(row.delivery),
       model: () => chooseModel(this),
       "take-back": () => {

@@ -57,7 +57,7 @@ function server(one, again) {
 
 async function backup() {
   try {
-    toast(`Kept at ${(await post("/v1/backups")).path}`);
+    toast(`Kept at ${(await post("/v1/backups", {})).path}`);
   } catch (problem) {
     toast(problem.detail, "bad");
   }

@@ -51,9 +51,7 @@ export class Log {
     const { thread } = this;
     if (!thread.loaded) return;
     const more = { atStart: thread.atStart, receipts: thread.receipts, outgoing: outgoing(thread.id), draft: thread.draft };
-    let { rows, known } = tell(thread.events, more);
-    const running = [...known].find(([, one]) => one.state === "running");
-    if (running && !thread.draft) rows = tell(thread.events, { ...more, draft: { delivery: running[0], text: "", version: 0 } }).rows;
+    const { rows, known } = tell(thread.events, more);
     this.list.set(rows);
     this.view.setAttribute("aria-busy", "false");
     this.element.classList.toggle("bare", !thread.events.length && rows.length < 2);
@@ -62,6 +60,14 @@ export class Log {
 
   toEnd() {
     this.list.toEnd();
+  }
+
+  /** The keys that turn pages do so here too while the focus is in the message box. */
+  paged(event) {
+    const way = { PageUp: -1, PageDown: 1 }[event.key];
+    if (!way) return;
+    event.preventDefault();
+    this.view.scrollBy({ top: way * this.view.clientHeight * 0.85 });
   }
 
   /** Load back to a cursor, bring it into view and mark it. */

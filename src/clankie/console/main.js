@@ -1,6 +1,6 @@
 // The start: who may come in, which screen is shown, and what is followed meanwhile.
 
-import { Problem, csrf, post } from "./api.js";
+import { Problem, csrf, get, post } from "./api.js";
 import { Screen } from "./conversation.js";
 import { reload, watch } from "./conversations.js";
 import { confirm } from "./dialog.js";
@@ -11,6 +11,7 @@ import { flush, unsent } from "./outbox.js";
 import * as palette from "./palette.js";
 import * as sidebar from "./sidebar.js";
 import { emit, kept, on, setLink, state } from "./state.js";
+import { count } from "./words.js";
 
 const PAGES = { wakes: "./wakes.js", usage: "./usage.js", health: "./health.js", access: "./access.js", settings: "./settings.js" };
 const FIRST = "global-default";
@@ -35,6 +36,14 @@ async function enter() {
   watch(session.signal);
   flush();
   route();
+  announceDoubts();
+  get("/v1/settings").then(({ settings }) => (state.agent = settings.persona.name || state.agent), () => {});
+}
+
+/** What nobody can know is said at the start, not only where it stands. */
+function announceDoubts() {
+  const doubts = [...state.conversations.values()].reduce((n, one) => n + (one.uncertain || 0), 0);
+  if (doubts) toast(`${count(doubts, "message has", "messages have")} an outcome that nobody can know. See the marked ${doubts > 1 ? "conversations" : "conversation"}.`);
 }
 
 /** The session is over: everything stops, the address stays, and after the login it goes on. */
@@ -56,6 +65,8 @@ async function route() {
   const mine = (screen = new AbortController());
   const page = PAGES[name];
   state.current = page ? null : name === "c" && rest[0] ? rest[0] : kept.get("last", FIRST);
+  if (!page && !state.conversations.has(state.current)) await reload().catch(() => {});
+  if (mine.signal.aborted) return;
   if (!page && !state.conversations.has(state.current)) {
     if (name === "c") toast("There is no such conversation.", "bad");
     state.current = state.conversations.has(FIRST) ? FIRST : [...state.conversations.keys()][0];

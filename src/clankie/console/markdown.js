@@ -49,7 +49,8 @@ export const sanitised = (html) =>
 /** The rendered answers of one conversation. `arrived(cursors)` is told when some came. */
 export class Rendered {
   #known = new Map();
-  #wanted = new Set();
+  #asked = new Set();
+  #queue = [];
   #timer = null;
 
   constructor(conversation, arrived) {
@@ -58,26 +59,26 @@ export class Rendered {
 
   /** The HTML of a message, if it is here; else it is asked for. */
   of(cursor) {
-    const html = this.#known.get(cursor);
-    if (html === undefined && !this.#wanted.has(cursor)) {
-      this.#wanted.add(cursor);
+    if (!this.#asked.has(cursor)) {
+      this.#asked.add(cursor);
+      this.#queue.push(cursor);
       this.#timer ??= setTimeout(() => this.#fetch(), 0);
     }
-    return html ?? null;
+    return this.#known.get(cursor) ?? null;
   }
 
   async #fetch() {
     this.#timer = null;
-    const cursors = [...this.#wanted].slice(-LIMIT);
-    try {
-      const { html } = await get(here(this.conversation, `/html?cursors=${cursors.join(",")}`));
-      for (const cursor of cursors) this.#known.set(cursor, html[cursor] ?? "");
-    } catch (problem) {
-      // Plain words for these; asked again when they come into view if it may pass.
-      if (!problem.passing) for (const cursor of cursors) this.#known.set(cursor, "");
+    while (this.#queue.length) {
+      const cursors = this.#queue.splice(-LIMIT);
+      try {
+        const { html } = await get(here(this.conversation, `/html?cursors=${cursors.join(",")}`));
+        for (const cursor of cursors) this.#known.set(cursor, html[cursor] ?? "");
+      } catch (problem) {
+        // Plain words for these. What may pass is asked for again when it comes into view.
+        if (problem.passing) for (const cursor of cursors) this.#asked.delete(cursor);
+      }
+      this.arrived(cursors.filter((cursor) => this.#known.has(cursor)));
     }
-    for (const cursor of cursors) this.#wanted.delete(cursor);
-    this.arrived(cursors);
-    if (this.#wanted.size) this.#timer ??= setTimeout(() => this.#fetch(), 0);
   }
 }

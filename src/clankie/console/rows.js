@@ -38,15 +38,18 @@ export function deliveries(events) {
 }
 
 /**
- * The rows of a log, and what is `known` of its deliveries. `more` are {draft, outgoing, receipts, atStart}: the answer being written,
- * messages on their way, what receipts add, and whether the log begins with the first event.
+ * The rows of a log, and what is `known` of its deliveries. `more` are {draft, outgoing, receipts,
+ * atStart}: the answer being written, messages on their way, what receipts add, and whether the log
+ * begins with the first event.
  */
 export function tell(events, more = {}) {
   const told = new Teller(events, more);
   if (more.atStart) told.add({ key: "start", type: "start", at: events[0]?.at ?? "", loose: true });
   for (const event of events) told.event(event);
   for (const out of more.outgoing ?? []) told.outgoing(out);
+  const running = [...told.known].find(([, one]) => one.state === "running");
   if (more.draft) told.draft(more.draft);
+  else if (running) told.draft({ delivery: running[0], text: "", version: 0 });
   return { rows: told.rows, known: told.known };
 }
 

@@ -15,7 +15,7 @@ const PLACES = [
 const THEMES = { null: ["auto", "As the system"], light: ["sun", "Light"], dark: ["moon", "Dark"] };
 let closedOpen = false;
 
-function item(row) {
+function itemOf(row) {
   const waiting = row.uncertain || 0;
   const news = unread(row);
   const facts = [row.driver?.kind === "seat" ? driver(row.driver) : null, CONVERSATION[row.state]];
@@ -32,18 +32,35 @@ function item(row) {
   row.state === "running" ? h("span.dot.busy", { title: "Working" }) : news ? h("span.dot.news", { title: "Unread" }) : row.state === "held" ? h("span.dot.held", { title: "Held" }) : null);
 }
 
+/** The rows as they were drawn last: one that did not change stays, with its focus and its click. */
+let drawn = new Map();
+
 function drawList() {
-  const focused = document.activeElement?.closest?.("#list a")?.getAttribute("href");
   const { open, closed } = listed();
-  const more = closed.length
-    ? h("details.closed", { open: closedOpen, ontoggle: (event) => (closedOpen = event.target.open) },
-      h("summary", null, icon("chevron"), `Closed (${closed.length})`), closed.map(item))
-    : null;
-  put($("#list"), open.map(item), more);
-  if (focused) $(`#list a[href="${CSS.escape(focused).replaceAll("\\#", "#").replaceAll("\\/", "/")}"]`)?.focus();
+  const before = drawn;
+  drawn = new Map();
+  const item = (row) => {
+    const { id, name, kind, driver: by, uncertain, unread_reports: reports } = row;
+    const key = JSON.stringify([id, name, kind, row.state, by, uncertain, reports, unread(row), id === state.current]);
+    drawn.set(key, before.get(key) ?? itemOf(row));
+    return drawn.get(key);
+  };
+  const wanted = [open.map(item), closed.map(item)];
+  const same = [...drawn.keys()].join() === [...before.keys()].join();
+  if (!same) place(...wanted);
   const news = open.filter((row) => unread(row)).length;
   document.title = document.title.replace(/^\(\d+\) /, "");
   if (news) document.title = `(${news}) ${document.title}`;
+}
+
+function place(open, closed) {
+  const focused = document.activeElement?.closest?.("#list a")?.getAttribute("href");
+  const more = closed.length
+    ? h("details.closed", { open: closedOpen, ontoggle: (event) => (closedOpen = event.target.open) },
+      h("summary", null, icon("chevron"), `Closed (${closed.length})`), closed)
+    : null;
+  put($("#list"), open, more);
+  if (focused) [...$("#list").querySelectorAll("a")].find((one) => one.getAttribute("href") === focused)?.focus();
 }
 
 function drawPlaces(screen) {
@@ -102,6 +119,7 @@ export async function create() {
 
 export function start() {
   put($("#new"), icon("plus"));
+  if (/Mac|iP/.test(navigator.platform)) $("#find kbd").textContent = "⌘ K";
   $("#new").addEventListener("click", create);
   $("#find").addEventListener("click", () => emit("palette"));
   $("#theme").addEventListener("click", nextTheme);

@@ -17,9 +17,13 @@ export const state = { conversations: new Map(), link: "starting", current: null
 
 const PREFIX = "clankie.";
 
+/** What this browser would not keep lives as long as the page. */
+const unkept = new Map();
+
 /** Kept in this browser. Never a secret: texts, ids and choices of the owner only. */
 export const kept = {
   get(name, otherwise = null) {
+    if (unkept.has(name)) return unkept.get(name) ?? otherwise;
     try {
       return JSON.parse(localStorage.getItem(PREFIX + name)) ?? otherwise;
     } catch {
@@ -30,12 +34,13 @@ export const kept = {
     try {
       if (value === null) localStorage.removeItem(PREFIX + name);
       else localStorage.setItem(PREFIX + name, JSON.stringify(value));
-      return true;
+      unkept.delete(name);
     } catch {
-      return false; // full or forbidden: the page works, it only forgets
+      unkept.set(name, value); // full or forbidden: a reload forgets it, the page does not
     }
   },
   clear() {
+    unkept.clear();
     for (const key of Object.keys(localStorage)) if (key.startsWith(PREFIX)) localStorage.removeItem(key);
   },
 };

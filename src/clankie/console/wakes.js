@@ -18,7 +18,7 @@ export function show() {
     const { wakes } = await get("/v1/wakes");
     const held = wakes.filter((one) => one.held);
     return [
-      held.length > 1 ? h("div.buttons", null, h("button", { onclick: () => doing(post("/v1/wakes/release"), again) }, "Let all held ones try again")) : null,
+      held.length > 1 ? h("div.buttons", null, h("button", { onclick: () => doing(post("/v1/wakes/release", {}), again) }, "Let all held ones try again")) : null,
       wakes.length ? h("ul.cards", null, wakes.map((one) => wake(one, again)))
         : h("div.empty", null, h("p", null, "Nothing is set."), h("p.faint", null, "Say “remind me in 40 minutes to …” in a conversation.")),
     ];

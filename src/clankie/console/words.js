@@ -50,11 +50,11 @@ export function money(usd) {
   return usd === 0 ? "$0" : usd < 0.01 ? `$${usd.toFixed(4)}` : `$${usd.toFixed(2)}`;
 }
 
-/** "1.2k tokens · $0.01", or nothing. */
+/** "1.2k tokens · $0.01 · the model", or nothing. */
 export function spent(usage) {
   if (!usage) return "";
   const n = (usage.input_tokens || 0) + (usage.output_tokens || 0);
-  return [n ? `${tokens(n)} tokens` : "", money(usage.cost_usd), usage.model].filter(Boolean).join(" · ");
+  return [n ? `${tokens(n)} tokens` : "", money(usage.cost_usd), usage.model?.replace(/^[^:]*:/, "")].filter(Boolean).join(" · ");
 }
 
 export function oneLine(text, limit = 80) {
