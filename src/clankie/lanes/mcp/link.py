@@ -68,6 +68,7 @@ class Link:
         self.agreed = False
         self.listed_at = 0.0
         self._means = means
+        self._since = means.clock.monotonic()
         self._wire: Wire | None = None
         self._settled = asyncio.Event()
         self._nudge = asyncio.Event()
@@ -79,13 +80,18 @@ class Link:
     # ── for turns and the owner ──────────────────────────────────────────────────────────────
 
     async def settled(self, seconds: float) -> None:
-        """Wait until it is known how the server is, at most that long."""
-        await event_within(self._means.clock, self._settled, seconds)
+        """Wait until it is known how the server is.
+
+        At most that long after it was started or asked: one that hangs holds up one turn, not each.
+        """
+        left = self._since + seconds - self._means.clock.monotonic()
+        await event_within(self._means.clock, self._settled, left)
 
     def look_again(self) -> None:
         """Ask for its tools again; until the answer is there it is not settled."""
         if self._wire is not None and self.state is not State.STARTING:
             self._settled.clear()
+            self._since = self._means.clock.monotonic()
             self._list_changed()
 
     def stop(self) -> None:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from clankie.lanes.model import ToolSpec
     from clankie.lanes.tools import AnyTool, Bench
 
-START: Final = 5.0
-"""Seconds that a turn waits for servers that are being started or looked at, at most."""
+START: Final = 15.0
+"""Seconds from the start of a server, or of looking at it again, for which turns wait for it."""
 
 FRESH: Final = 30.0
 """Seconds for which a list of tools is taken to be what the server still offers."""
