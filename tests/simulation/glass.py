@@ -17,7 +17,7 @@ Row = dict[str, Any]
 _EARLIER = """
 SELECT id FROM input WHERE conversation = (SELECT n FROM conversation WHERE id = ?)
   AND state = 'queued' AND origin = 'owner' AND mode <> 'steer' AND message_cursor < ?"""
-_RESET = "SELECT reset_cursor FROM conversation WHERE id = ?"
+_HERE = "SELECT closed, reset_cursor FROM conversation WHERE id = ?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +91,8 @@ class Glass:
         rows = self._rows("SELECT state FROM attempt WHERE id = ?", request.attempt)
         if [one["state"] for one in rows] != ["running"]:
             yield f"{request.attempt} runs, on disk it is {rows}"
+        if self._rows(_HERE, request.conversation)[0]["closed"]:
+            yield f"{request.attempt} runs in a closed conversation"
         delivery = request.delivery
         if delivery.mode is not Mode.STEER:
             for one in self._rows(_EARLIER, request.conversation, delivery.message_cursor):
@@ -116,8 +118,8 @@ class Glass:
             yield f"a view out of order: {shown}"
         if request.delivery.message_cursor in shown:
             yield f"{request.delivery.id} is shown its own words"
-        resets = self._rows(_RESET, request.conversation)
-        if shown and shown[0] <= resets[0]["reset_cursor"]:
+        here = self._rows(_HERE, request.conversation)[0]
+        if shown and shown[0] <= here["reset_cursor"]:
             yield f"{request.delivery.id} is shown what was before the reset"
 
 
