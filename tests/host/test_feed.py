@@ -188,3 +188,17 @@ def test_a_channel_without_events_has_nothing_to_give() -> None:
     channel = Channel(4)
     assert channel.take(Place(3)) == []
     assert channel.idle
+
+
+def test_what_was_purged_is_not_given_from_memory() -> None:
+    # proves: DAY-2
+    feed = Feed()
+    channel = feed.join("c-1")
+    commit(feed, 1, 2)
+    feed.forget("c-1")
+    assert channel.take(Place(0)) == []
+    feed.forget("nobody reads this one")
+    commit(feed, 3)
+    with pytest.raises(BehindError):
+        channel.take(Place(1))
+    assert [data(one)["cursor"] for one in channel.take(Place(2))] == [3]

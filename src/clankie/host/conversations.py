@@ -112,6 +112,7 @@ async def purge(house: House, conversation: str) -> Conversation:
     """
     _awake(house)
     await house.store.conversations.purge(conversation)
+    house.feed.forget(conversation)
     house.lane.evict(conversation)
     house.goals.discard(conversation)
     return await house.store.conversations.get(conversation)

@@ -82,6 +82,10 @@ class Channel:
             self._ring.clear()
         self._ring.append(frame)
 
+    def empty(self) -> None:
+        """Keep no events; what comes next begins a new ring."""
+        self._ring.clear()
+
     def write(self, delivery: str, attempt: str, text: str) -> None:
         """Add to the draft."""
         if self._draft is None or self._draft.attempt != attempt:
@@ -199,6 +203,12 @@ class Feed:
         channel = self.channel(conversation)
         channel.readers += 1
         return channel
+
+    def forget(self, conversation: str) -> None:
+        """Its events were purged: whoever reads on reads the store."""
+        channel = self._channels.get(conversation)
+        if channel is not None:
+            channel.empty()
 
     def leave(self, conversation: str) -> None:
         """Stop reading."""
