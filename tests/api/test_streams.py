@@ -23,7 +23,7 @@ def streams(api: Api, **limits: float) -> None:
 
 
 def ring(api: Api, size: int) -> None:
-    api.hall.house.feed.resize(size)
+    api.hall.house.feed.ring = size
 
 
 async def test_a_stream_replays_the_log_and_then_follows_it(api: Api) -> None:

@@ -72,7 +72,7 @@ def test_an_event_that_nobody_was_told_of_is_no_silent_gap() -> None:
 
 def test_the_size_of_the_ring_follows_its_setting() -> None:
     feed = Feed(ring=1)
-    feed.resize(2)
+    feed.ring = 2
     channel = feed.join("c-1")
     commit(feed, 1, 2, 3)
     assert [data(one)["cursor"] for one in channel.take(Place(1))] == [2, 3]

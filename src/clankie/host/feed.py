@@ -154,19 +154,15 @@ class Channel:
 class Feed:
     """All channels, and the list of conversations that changed.
 
-    `version` grows with every commit that changed one.
+    `version` grows with every commit that changed one. `ring`: how many events new channels keep.
     """
 
     def __init__(self, ring: int = 1_024) -> None:
-        self._size = ring
+        self.ring = ring
         self._channels: dict[str, Channel] = {}
         self.version = 0
         self._touched: dict[str, int] = {}
         self._listed = asyncio.Event()
-
-    def resize(self, ring: int) -> None:
-        """How many events new channels keep."""
-        self._size = ring
 
     def published(self, events: Sequence[Stored], touched: frozenset[str]) -> None:
         """The store committed these; called on the event loop in commit order."""
@@ -196,7 +192,7 @@ class Feed:
 
     def channel(self, conversation: str) -> Channel:
         """The channel of a conversation; made when it is first asked for."""
-        return self._channels.setdefault(conversation, Channel(self._size))
+        return self._channels.setdefault(conversation, Channel(self.ring))
 
     def join(self, conversation: str) -> Channel:
         """Become a reader; `leave` when done."""

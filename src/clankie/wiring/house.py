@@ -122,7 +122,7 @@ async def _made_ready(house: House, recovered: Recovered) -> None:
     """Everything that the store remembers, before the first turn."""
     revision, saved = await house.store.owner.settings()
     house.use_settings(saved, revision)
-    house.feed.resize(house.settings.streams.ring)
+    house.feed.ring = house.settings.streams.ring
     await tokens.load(house)
     await spending.load(house)
     journal.note(
