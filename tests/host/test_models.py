@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from clankie.core.delivery import InputState
 from clankie.core.settings import Models, Settings
 from clankie.host import conversations, models, settings
@@ -138,3 +140,36 @@ async def test_the_doctor_says_when_the_model_that_is_set_cannot_answer(
     async with Machine(tmp_path, clock).on(models=Chooser(sick)) as hall:
         found = {one.name: one for one in await examine(hall.house)}
         assert (found["model"].level, found["model"].sentence) == (Level.FAIL, "There is no key.")
+
+
+@virtual
+async def test_a_start_that_cannot_store_the_announcement_leaves_it_to_the_first_turn(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: SEC-3
+    async with Machine(tmp_path, clock).on(models=Chooser(PRACTICE)) as hall:
+        hall.house.models = Chooser()
+        trouble(hall.house, "conversations").plan("notice", refuse())
+        await models.begin(hall.house)
+        assert await notices(hall) == []
+        await hall.send("hello", "m-1")
+        await hall.ended("m-1")
+        assert len(await notices(hall)) == 1
+        assert [one["kind"] for one in await hall.log()].index("notice") == 2
+
+
+@virtual
+async def test_an_announcement_far_back_in_the_log_is_still_found(
+    clock: FakeClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clankie.host.models._PAGE", 2)
+    machine = Machine(tmp_path, clock)
+    async with machine.on(models=Chooser()) as hall:
+        for name in ("m-1", "m-2"):
+            await hall.send("hello", name)
+            await hall.ended(name)
+    async with machine.on(models=Chooser()) as hall:
+        assert len(await notices(hall)) == 1
+    monkeypatch.setattr("clankie.host.models._LOOKED_THROUGH", 1)
+    async with machine.on(models=Chooser()) as hall:
+        assert len(await notices(hall)) == 2

@@ -137,7 +137,7 @@ class Exchange:
         """
         if message["type"] == "http.response.start":
             self.started = True
-            while not self._read and 0 < self._length <= SHORT:
+            while not self._read and 0 < self._length <= min(SHORT, self._limit):
                 self._read = (await self.receive())["type"] != "http.request" or self._read
             headers = message["headers"] = list(message.get("headers", ()))
             headers.append((b"x-content-type-options", b"nosniff"))

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from clankie.host.storage import EventPage
 
 _WAKE_DIGITS: Final = 26
-_NEWEST: Final = 2**53
 
 
 class TurnOverError(Exception):
@@ -72,9 +71,10 @@ class Reach:
         self._alive()
         log = self._house.store.conversations
         wanted = conversation or self.delivery.conversation
-        if not may_read(await log.get(self.delivery.conversation), await log.get(wanted)):
+        other = await log.get(wanted)
+        if not may_read(await log.get(self.delivery.conversation), other):
             raise ConversationNotFoundError(wanted)
-        return await log.events_before(wanted, _NEWEST if before is None else before, limit)
+        return await log.events_before(wanted, before or other.cursor + 1, limit)
 
     async def finish_goal(self, *, reached: bool) -> None:
         """End the goal of this conversation. Raises GoalNotFoundError."""
