@@ -9,7 +9,7 @@ import { STATES, dayName, exact, oneLine, spent, time } from "./words.js";
 
 const GLYPHS = {
   sending: "clock", waiting: "clock", queued: "clock", held: "clock", settled: "check", absorbed: "check",
-  steered: "chevron", cancelled: "close", refused: "close", failed: "close", not_sent: "close",
+  steered: "chevron", joining: "chevron", cancelled: "close", refused: "close", failed: "close", not_sent: "close",
   uncertain: "doubt", abandoned: "doubt",
 };
 const PRINCIPALS = { device: "You, from a device", worker: "Worker", room: "Room", webhook: "Webhook", system: "Clankie" };
@@ -80,7 +80,7 @@ function standing(row, desk) {
   const shown = [running ? h("span.dot.busy") : icon(GLYPHS[row.state] ?? "clock"), STATES[row.state] ?? row.state];
   return h("footer.standing", null,
     row.local ? h("span.chip", null, shown) : h("button.chip", { title: "What is known of this message", onclick: () => desk.act("look", row) }, shown),
-    row.state === "queued" ? h("button.chip", { onclick: () => desk.act("withdraw", row) }, "Cancel") : null,
+    row.state === "queued" || row.state === "joining" ? h("button.chip", { onclick: () => desk.act("withdraw", row) }, "Cancel") : null,
     row.state === "waiting" ? h("button.chip", { onclick: () => desk.act("take-back", row) }, "Take it back") : null);
 }
 

@@ -112,7 +112,8 @@ class Teller {
     if (!known) return { state: receipt?.state ?? "" };
     let { state } = known;
     if (receipt?.state === "abandoned" && state === "uncertain") state = "abandoned";
-    if (receipt?.absorbed_by === "steer" && UNFINISHED.has(state)) state = "steered";
+    if (receipt?.mode === "steer" && state === "queued") state = "joining";
+    if (receipt?.attempts?.at(-1)?.into && state === "running") state = "steered";
     if (receipt?.state === "absorbed" && state === "settled") state = "absorbed";
     return { state, sentence: receipt?.detail || known.detail, code: known.code, tools: known.tools };
   }

@@ -27,16 +27,19 @@ class Form {
 
   async read() {
     try {
-      const [{ revision, settings, in_effect: effect }, schema] = await Promise.all([get("/v1/settings"), get("/v1/settings/schema")]);
+      const [read, schema] = await Promise.all([get("/v1/settings"), get("/v1/settings/schema")]);
       this.schema = schema;
-      this.effect = effect ? flat(effect) : new Map();
-      this.revision = revision;
-      this.base = flat(settings);
+      this.#take(read);
       this.mine = new Map(this.base);
       this.draw();
     } catch (problem) {
       put(this.body, h("p.notice-box.bad", null, problem.detail ?? String(problem)));
     }
+  }
+
+  /** What the service answered: the stored tree, and what this run lays over it. */
+  #take({ revision, settings, in_effect: effect }) {
+    Object.assign(this, { revision, base: flat(settings), effect: effect ? flat(effect) : new Map() });
   }
 
   draw() {
@@ -100,11 +103,12 @@ class Form {
 
   async send() {
     try {
-      const { revision, settings } = await patch("/v1/settings", { ...patchOf(this.base, this.mine), expected_revision: this.revision });
-      Object.assign(this, { revision, base: flat(settings), mine: flat(settings) });
+      const read = await patch("/v1/settings", { ...patchOf(this.base, this.mine), expected_revision: this.revision });
+      this.#take(read);
+      this.mine = new Map(this.base);
       this.conflicts.clear();
       this.news.clear();
-      state.agent = settings.persona?.name || state.agent;
+      state.agent = read.settings.persona?.name || state.agent;
       emit("settings");
       this.draw();
       toast("Saved.");
@@ -123,14 +127,14 @@ class Form {
   }
 
   async #conflict() {
-    const { revision, settings } = await get("/v1/settings");
-    const theirs = flat(settings);
-    const { values, conflicts, news } = merged(this.base, theirs, this.mine);
+    const read = await get("/v1/settings");
+    const { values, conflicts, news } = merged(this.base, flat(read.settings), this.mine);
     const before = this.revision;
-    Object.assign(this, { revision, base: theirs, mine: values, conflicts, news });
+    this.#take(read);
+    Object.assign(this, { mine: values, conflicts, news });
     this.draw();
     const what = conflicts.size ? "Choose where both changed the same, then save again." : "Nothing collides: look at it and save again.";
-    put(this.said, h("p.notice-box.doubt", null, `The settings were changed elsewhere (revision ${before} became ${revision}). Your changes are kept below. ${what}`));
+    put(this.said, h("p.notice-box.doubt", null, `The settings were changed elsewhere (revision ${before} became ${this.revision}). Your changes are kept below. ${what}`));
   }
 }
 

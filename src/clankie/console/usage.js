@@ -32,7 +32,7 @@ function bars(days) {
   if (!days.some(sum)) return null;
   return h("div.bars", { "aria-hidden": "true" }, days.map((one) => {
     const bar = h("span", { title: `${day.format(new Date(one.day))}: ${tokens(sum(one))} tokens` });
-    bar.style.height = `${Math.max(sum(one) ? 3 : 1, (sum(one) / most) * 100)}%`;
+    bar.style.height = `${sum(one) && Math.max(3, (sum(one) / most) * 100)}%`;
     return bar;
   }));
 }

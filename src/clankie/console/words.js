@@ -70,6 +70,7 @@ export const STATES = {
   queued: "Queued",
   held: "Held",
   running: "Working",
+  joining: "Joins the running turn at its next step",
   steered: "Joined the running turn",
   settled: "Answered",
   absorbed: "Answered together",
