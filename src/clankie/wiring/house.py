@@ -28,7 +28,7 @@ from clankie.wiring.home import operator_token
 from clankie.wiring.plain import NoRooms, NoSeats
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncGenerator
 
     from clankie.host.ports import (
         Clock,
@@ -60,7 +60,7 @@ class Ports:
 
 
 @asynccontextmanager
-async def open_house(config: Config, ports: Ports | None = None) -> AsyncIterator[House]:
+async def open_house(config: Config, ports: Ports | None = None) -> AsyncGenerator[House]:
     """A running house; leaving it stops the turns, writes their outcomes and closes the store.
 
     The caller holds the lock of the state directory. An exception in the body ends everything at
