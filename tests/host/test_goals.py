@@ -16,6 +16,7 @@ from clankie.core.errors import (
 )
 from clankie.core.goal import Goal, GoalNotFoundError, GoalState, SeatDrivesError
 from clankie.core.ids import HEAD
+from clankie.core.settings import DAY
 from clankie.host import conversations, goals
 from clankie.host.ports import LaneResult, TurnHost, TurnRequest
 from fakes.clock import FakeClock
@@ -139,6 +140,24 @@ async def test_a_goal_goes_on_after_a_restart(clock: FakeClock, tmp_path: Path) 
     async with machine.on(ScriptedLane(works, works)) as hall:
         await clock.sleep(1)
         assert hall.lane.asked == [f"captain/{goal.id}-1", f"captain/{goal.id}-2"]
+
+
+@virtual
+async def test_a_step_whose_receipt_was_pruned_before_it_was_counted_pauses_the_goal(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    machine = Machine(tmp_path, clock)
+    async with machine.on(ScriptedLane(works)) as hall:
+        trouble(hall.house, "goals").plan("advance", honest(), *[refuse()] * 100)
+        await goals.put(hall.house, HEAD, "tidy up", 1_000)
+        await clock.sleep(10)
+        die()
+    clock.shift(8 * DAY)
+    async with machine.on() as hall:
+        await clock.sleep(1)
+        goal = await goal_of(hall)
+        assert (goal.state, goal.reason) == (GoalState.PAUSED, "receipt_expired")
+        assert hall.lane.asked == []
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from clankie.core.errors import (
     ConversationClosedError,
     DeliveryNotFoundError,
     FaultError,
+    ReceiptExpiredError,
     RefusedError,
     UncertainError,
 )
@@ -111,7 +112,12 @@ async def go_on(house: House, conversation: str) -> None:
     if goal is None:
         return
     if not goal.counted:
-        step = await _step(house, goal)
+        try:
+            step = await _step(house, goal)
+        except ReceiptExpiredError as error:
+            # It ended long ago and was never counted; what it cost is gone with its receipt.
+            await _refused(house, goal, error)
+            return
         if step is None:
             # The process ended between deciding on the step and admitting it.
             await _admit(house, goal)
@@ -157,8 +163,13 @@ async def _admit(house: House, goal: Goal) -> None:
     try:
         await admit(house, offer)
     except RefusedError as error:
-        journal.warn("goal step refused", conversation=goal.conversation, why=error.detail)
-        await house.store.goals.advance(goal, after_step(goal, InputState.FAILED, 0, error.code))
+        await _refused(house, goal, error)
+
+
+async def _refused(house: House, goal: Goal, error: RefusedError) -> None:
+    """No step comes of it: the owner decides what becomes of the goal."""
+    journal.warn("goal step refused", conversation=goal.conversation, why=error.detail)
+    await house.store.goals.advance(goal, after_step(goal, InputState.FAILED, 0, error.code))
 
 
 def _delivery(goal: Goal) -> str:
