@@ -64,6 +64,8 @@ def counts(sight: Sight) -> Iterator[str]:
             "held": sum(one["held"] is not None for one in here),
             "uncertain": states["uncertain"],
         }
+        if conversation["closed"] and found["waiting"]:
+            yield f"{conversation['id']} is closed, and {found['waiting']} wait in it"
         for name, number in found.items():
             if conversation[name] != number:
                 yield f"{conversation['id']}: {name} is {conversation[name]}, counted {number}"
@@ -341,12 +343,16 @@ def fenced(taken_over: Sight, sight: Sight) -> Iterator[str]:
             yield f"{record} was {state} at the takeover, the fenced node made it {now}"
 
 
-def backoffs(sight: Sight, ledger: Ledger, first: float, most: int) -> Iterator[str]:
-    """Failed wakes wait, longer each time, and are held after the last. `first`: seconds."""
+def backoffs(sight: Sight, first: float, most: int) -> Iterator[str]:
+    """Failed wakes wait, longer each time, and are held after the last. `first`: seconds.
+
+    Counted since the owner set it free last.
+    """
     for one in sight.inputs:
-        tried = [a for a in sight.attempts if a["delivery"] == one["id"] and a["asked_at"]]
-        if one["origin"] != "wake" or ledger.releases:
+        if one["origin"] != "wake":
             continue
+        mine = [a for a in sight.attempts if a["delivery"] == one["id"] and a["asked_at"]]
+        tried = [a for a in mine if a["n"] > one["tries_base"]]
         if len(tried) > most:
             yield f"{one['id']} was tried {len(tried)} times"
         for number, (a, b) in enumerate(pairwise(tried)):

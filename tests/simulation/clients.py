@@ -56,7 +56,7 @@ class Clients:
             (4, self._reset),
             (2, self._rename),
             (3, self._create),
-            (2, self._close),
+            (4, self._close),
             (4, self._abandon),
             (3, self._release),
             (2, self._remove_wake),

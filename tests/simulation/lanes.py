@@ -3,6 +3,7 @@
 import asyncio
 from datetime import timedelta
 
+from clankie.core.admission import Origin
 from clankie.core.conversation import Usage
 from clankie.core.errors import ClankieError, NotAllowedError
 from clankie.core.receipt import Delivery
@@ -73,6 +74,8 @@ class _Play:
         self._said: list[str] = []
 
     async def result(self) -> LaneResult:
+        if self._world.weather.gloom and self._request.delivery.origin is Origin.WAKE:
+            raise LaneError("model_unreachable", "Nobody answers.")
         if self._world.calm:
             return self._answer()
         # Some lanes go on for a while although they were cancelled.

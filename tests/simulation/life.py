@@ -216,7 +216,7 @@ class Life:
         self._expect(checks.at_rest(sight, int(world.clock.now().timestamp() * 1_000)))
         if not world.shifted:
             wakes = house.settings.wakes
-            self._expect(checks.backoffs(sight, self.ledger, wakes.first_backoff, wakes.attempts))
+            self._expect(checks.backoffs(sight, wakes.first_backoff, wakes.attempts))
         heads = {one["id"]: one["cursor"] for one in sight.conversations}
         for place, heard in self.clients.heard.items():
             # Of a commit that nobody could tell of, readers hear with the next one.

@@ -21,13 +21,14 @@ ROUNDS = 400_000
 
 @dataclass(slots=True)
 class Weather:
-    """How bad this life is: chances from 0 to 1, drawn once."""
+    """How bad this life is: chances from 0 to 1, drawn once. `gloom`: no wake is ever answered."""
 
     full: float
     unknown: float
     unreadable: float
     slow: float
     shifts: float
+    gloom: bool
 
     @classmethod
     def draw(cls, chance: random.Random) -> "Weather":
@@ -39,6 +40,7 @@ class Weather:
             unreadable=0.004 * rough * chance.random(),
             slow=chance.choice((0.0, 0.1, 0.3)),
             shifts=chance.choice((0.0, 0.0, 1.0)),
+            gloom=chance.random() < 0.3,
         )
 
     @property
