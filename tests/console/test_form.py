@@ -83,6 +83,11 @@ def test_nothing_is_wider_than_a_small_phone(desk: Desk) -> None:
             ".map((one) => one.outerHTML.slice(0, 80))"
         )
         assert wide == [], name
+        cut = screen.run(
+            "() => [...document.querySelectorAll('.view, .page, .words')]"
+            ".filter((one) => one.scrollWidth > one.clientWidth + 1).length"
+        )
+        assert cut == 0, name
     screen.foreseen("404")
 
 

@@ -85,7 +85,7 @@ def test_older_events_come_as_the_reader_goes_up_and_nothing_jumps(visit: Desk) 
             return [one.dataset.key, one.getBoundingClientRect().top - edge];
           };
           let worst = 0;
-          for (let step = 0; step < 80; step += 1) {
+          for (let step = 0; step < 40; step += 1) {
             view.scrollTop -= 400;
             await frame();
             const [key, off] = top();

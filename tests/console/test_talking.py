@@ -86,7 +86,9 @@ def test_a_message_joins_the_running_turn_when_asked_to(desk: Desk) -> None:
     expect(page.locator(".draft .words")).to_have_text("I begin. ")
     page.get_by_label("Join the running turn").check()
     screen.send("say [two]")
-    expect(screen.message("say [two]").locator("button.chip").first).to_contain_text("Joins the running turn")
+    expect(screen.message("say [two]").locator("button.chip").first).to_contain_text(
+        "Joins the running turn"
+    )
     sent = desk.service.client.ask("GET", "/v1/deliveries?limit=500").body["deliveries"]
     assert [one["mode"] for one in sent] == ["auto", "steer"]
     desk.place.model.release("one")

@@ -33,6 +33,11 @@ def test_a_killed_service_that_comes_back_leaves_nothing_doubled_and_nothing_los
     expect(page.locator("article.mine")).to_have_count(3)
     expect(page.locator("#list .badge.doubt")).to_have_text("1")
     assert desk.place.model.asked == {"before": 1, "cut": 1, "during": 1}
+    held = screen.run(
+        "async () => (await import('/console/conversation.js')).current()"
+        ".thread.events.map((one) => one.cursor)"
+    )
+    assert held == [one["cursor"] for one in desk.service.client.events()]
     screen.foreseen(GONE)
 
 
