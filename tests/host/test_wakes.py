@@ -19,7 +19,7 @@ from fakes.clock import FakeClock
 from fakes.hall import Hall, Machine, die
 from fakes.lane import ScriptedLane, call, fails, silence, steers
 from fakes.loop import virtual
-from fakes.trouble import lose, pause_after, pause_before, trouble
+from fakes.trouble import lose, pause_after, pause_before, refuse, trouble
 
 HOUR = 3_600.0
 
@@ -82,6 +82,20 @@ async def test_failed_wakes_back_off_and_then_hold(clock: FakeClock, tmp_path: P
         assert [one["text"] for one in log if one["kind"] == "message"] == ["look at the oven"]
         assert await hall.phases(name) == ["admitted", *["started", "failed"] * 3]
         assert (await hall.house.store.conversations.get(HEAD)).state == "held"
+
+
+@virtual
+async def test_a_failed_wake_waits_from_the_moment_at_which_its_failure_is_stored(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: FENCE-12
+    async with Machine(tmp_path, clock).on(ScriptedLane(fails("x"))) as hall:
+        trouble(hall.house).plan("settle", *[refuse()] * 6)
+        name = await hall.wake()
+        await clock.sleep(61)
+        first, second = (await hall.ended(name, HOUR)).attempts
+        assert first.ended_at is not None
+        assert second.started_at - first.ended_at >= timedelta(seconds=5)
 
 
 @virtual

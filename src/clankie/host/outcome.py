@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from clankie.core.admission import Origin
 from clankie.core.delivery import ServiceState
 from clankie.core.errors import ClankieError
-from clankie.core.wake import STALLED, STOPPED, Failure, after_failure
+from clankie.core.wake import STALLED, STOPPED, Again, Failure, after_failure
 from clankie.host import journal
 from clankie.host.persist import stored
 from clankie.host.ports import LaneError, LaneResult
@@ -17,7 +18,9 @@ from clankie.host.storage import Outcome
 from clankie.host.waiting import Value
 
 if TYPE_CHECKING:
-    from clankie.core.wake import Again, Hold
+    from collections.abc import Callable
+
+    from clankie.core.wake import Hold
     from clankie.host.house import House
     from clankie.host.storage import Reservation
     from clankie.host.turn import Turn
@@ -112,9 +115,9 @@ def _next(house: House, turn: Turn, code: str) -> Again | Hold | None:
 
 async def persisted(house: House, reservation: Reservation, outcome: Outcome) -> None:
     """Store how a started turn ended."""
-    deliveries = house.store.deliveries
+    deliveries, present = house.store.deliveries, _present(house, outcome)
     await stored(
-        house.clock, reservation.delivery.id, lambda: deliveries.settle(reservation, outcome)
+        house.clock, reservation.delivery.id, lambda: deliveries.settle(reservation, present())
     )
     _tell(house, outcome)
 
@@ -129,11 +132,19 @@ async def refused(house: House, turn: Turn, code: str, detail: str) -> None:
     """Preparation did not succeed: the input fails, and no model was asked."""
     state = ServiceState.STALLED if code == STALLED else ServiceState.FAILED
     outcome = failed(house, turn, LaneError(code, detail), state)
-    deliveries = house.store.deliveries
+    deliveries, present = house.store.deliveries, _present(house, outcome)
     await stored(
-        house.clock, turn.delivery.id, lambda: deliveries.refuse(turn.reservation, outcome)
+        house.clock, turn.delivery.id, lambda: deliveries.refuse(turn.reservation, present())
     )
     _tell(house, outcome)
+
+
+def _present(house: House, outcome: Outcome) -> Callable[[], Outcome]:
+    """The outcome as of now: a failed wake waits from the moment at which its failure is stored."""
+    made, wake = house.clock.now(), outcome.wake
+    if not isinstance(wake, Again):
+        return lambda: outcome
+    return lambda: replace(outcome, wake=Again(wake.at + (house.clock.now() - made)))
 
 
 def _tell(house: House, outcome: Outcome) -> None:
