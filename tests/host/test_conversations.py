@@ -264,3 +264,39 @@ async def test_a_wake_that_nobody_knows_cannot_be_removed(clock: FakeClock, tmp_
             await wakes.remove(hall.house, "w-9")
         await hall.wake(due_at=clock.now() + timedelta(days=1))
         assert [one.id for one in await wakes.listed(hall.house, HEAD)] == ["w-1"]
+
+
+@virtual
+async def test_a_conversation_may_be_answered_by_a_model_of_its_own(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    async with Machine(tmp_path, clock).on() as hall:
+        after = await conversations.set_model(hall.house, HEAD, "openai-chat:llama3", 0)
+        assert (after.model, after.revision) == ("openai-chat:llama3", 1)
+        await hall.send("one", "m-1")
+        await hall.ended("m-1")
+        assert hall.lane.requests[0].settings.models.model == "openai-chat:llama3"
+        for model in ("llama3", "no\nmodel:x", ""):
+            with pytest.raises(InvalidFieldError):
+                await conversations.set_model(hall.house, HEAD, model, 2)
+        assert (await conversations.set_model(hall.house, HEAD, None, 2)).model is None
+
+
+@virtual
+async def test_what_was_closed_can_be_removed_for_good(clock: FakeClock, tmp_path: Path) -> None:
+    async with Machine(tmp_path, clock).on() as hall:
+        other = await hall.make("other")
+        await hall.send("a secret", "m-1", conversation=other)
+        await hall.ended("m-1")
+        with pytest.raises(RunInProgressError):
+            await conversations.purge(hall.house, other)
+        await close(hall.house, other, OPERATOR)
+        purged = await conversations.purge(hall.house, other)
+        assert purged.state is State.CLOSED
+        with pytest.raises(NotAllowedError):
+            await conversations.purge(hall.house, HEAD)
+    assert b"a secret" not in _stored(tmp_path)
+
+
+def _stored(home: Path) -> bytes:
+    return b"".join(one.read_bytes() for one in home.glob("clankie.db*"))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from clankie.core.delivery import InputState
-from clankie.core.errors import InvalidFieldError
+from clankie.core.errors import ConversationNotFoundError, InvalidFieldError
 from clankie.core.ids import HEAD, stored_delivery_id
 from clankie.core.wake import WakeLimitError
 from clankie.host.cancel import cancel
@@ -300,3 +300,29 @@ async def test_a_wake_too_soon_one_too_many_and_one_too_deep_are_refused(
         assert refusals[2:] == [
             "deep: 1 wakes have set one another without a message from the owner"
         ]
+
+
+@virtual
+async def test_a_turn_of_the_owner_may_look_at_other_conversations_and_a_room_may_not(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    seen = list[list[int]]()
+
+    async def looks(_request: TurnRequest, host: TurnHost) -> LaneResult:
+        for place, before in ((other, None), (None, None), (None, 2)):
+            page = await host.read_conversation(place, before=before, limit=2)
+            seen.append([one.cursor for one in page.events])
+        with pytest.raises(ConversationNotFoundError):
+            await host.read_conversation("nowhere", before=None, limit=2)
+        seen.append([(await host.here()).cursor])
+        assert await host.workspace() is None
+        return LaneResult(text="looked")
+
+    async with Machine(tmp_path, clock).on() as hall:
+        other = await hall.make("other")
+        await hall.send("there", "m-1", conversation=other)
+        await hall.ended("m-1")
+        hall.lane.plays(looks)
+        await hall.send("look around", "m-2")
+        assert (await hall.ended("m-2")).state is InputState.SETTLED
+        assert seen == [[4, 5], [2, 3], [1], [3]]
