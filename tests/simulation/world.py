@@ -156,7 +156,8 @@ class World:
             for _ in range(self.chance.randrange(4)):
                 await asyncio.sleep(0)
         else:
-            await self.clock.sleep(round(self.chance.expovariate(1 / mean), 3))
+            seconds = min(4 * mean, self.chance.expovariate(1 / mean))
+            await self.clock.sleep(round(seconds, 3))
         self.alive()
 
     def complaint(self, _loop: object, context: dict[str, Any]) -> None:
