@@ -168,8 +168,8 @@ FAULTS = (
         "a conversation is given up when the disk did not tell",
         (
             "host/captain.py",
-            "except (FaultError, UncertainError) as error",
-            "except FaultError as error",
+            "except (FaultError, UncertainError) as error:\n            # What was reserved",
+            "except FaultError as error:\n            # What was reserved",
         ),
     ),
     _fault(
