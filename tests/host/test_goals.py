@@ -1,6 +1,7 @@
 """Goals: one step after the other within a budget, ended by a step, the budget or the owner."""
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from clankie.core.ids import HEAD
 from clankie.core.settings import DAY
 from clankie.host import conversations, goals
 from clankie.host.ports import LaneResult, TurnHost, TurnRequest
+from clankie.host.storage import GoalStore
 from fakes.clock import FakeClock
 from fakes.hall import Hall, Machine, die
 from fakes.lane import ScriptedLane, fails, silence
@@ -282,3 +284,46 @@ def test_no_goal_is_set_while_a_seat_drives(tmp_path: Path, presence: Presence) 
                     await goals.put(hall.house, HEAD, "tidy up", 100)
 
     scenario()
+
+
+class Raced:
+    """Goals of a store in which somebody else always writes the same a moment before."""
+
+    def __init__(self, goals: GoalStore) -> None:
+        self._goals = goals
+
+    async def get(self, conversation: str) -> Goal | None:
+        return await self._goals.get(conversation)
+
+    async def active(self) -> Sequence[Goal]:
+        return await self._goals.active()
+
+    async def put(self, goal: Goal) -> None:
+        await self._goals.put(goal)
+
+    async def advance(self, before: Goal, after: Goal) -> bool:
+        await self._goals.advance(before, after)
+        return await self._goals.advance(before, after)
+
+    async def remove(self, conversation: str) -> None:
+        await self._goals.remove(conversation)
+
+
+@virtual
+async def test_what_somebody_else_wrote_meanwhile_is_not_written_again(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: SERV-5
+    async with Machine(tmp_path, clock).on(ScriptedLane(works, silence)) as hall:
+        store = hall.house.store
+        await goals.put(hall.house, HEAD, "tidy up", 1_000)
+        await clock.sleep(1)
+        running = await goal_of(hall)
+        await goals.go_on(hall.house, HEAD)
+        assert await goal_of(hall) == running, "a step that runs is neither counted nor followed"
+        store.goals = Raced(store.goals)
+        with pytest.raises(GoalNotFoundError):
+            await goals.finish(hall.house, HEAD, reached=True)
+        assert (await goal_of(hall)).state is GoalState.DONE
+        await clock.sleep(HOUR)
+        assert (await goal_of(hall)).counted

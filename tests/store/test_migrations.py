@@ -16,6 +16,11 @@ from store.make_fixtures import schema
 HERE = Path(__file__).parent
 SNAPSHOT = HERE / "schema.sql"
 RELEASED = HERE / "released.sql"
+BREAKS = """
+CREATE TABLE one (id INTEGER PRIMARY KEY);
+CREATE TABLE other (one INTEGER REFERENCES one (id));
+INSERT INTO other VALUES (7);
+"""
 
 
 def test_migrations_are_numbered_without_gaps() -> None:
@@ -107,3 +112,16 @@ async def test_no_room_for_the_first_schema_is_said_in_words(
     with pytest.raises(StorageUnavailableError):
         async with build(True).open():
             pass
+
+
+def test_a_step_that_breaks_a_reference_is_not_applied(path: Path) -> None:
+    # proves: DAY-3
+    database = connect.writer(path)
+    steps = migrate.migrations()
+    migrate.migrate(database, steps, 0)
+    before = database.execute("SELECT max(n) FROM schema_version").fetchone()
+    wrong = migrate.Migration(steps[-1].n + 1, "breaks a reference", BREAKS)
+    with pytest.raises(ValueError, match="broke a reference"):
+        migrate.migrate(database, [*steps, wrong], 0)
+    assert database.execute("SELECT max(n) FROM schema_version").fetchone() == before
+    database.close()
