@@ -168,8 +168,8 @@ FAULTS = (
         "a conversation is given up when the disk did not tell",
         (
             "host/captain.py",
-            "except (FaultError, UncertainError) as error:\n            # What was reserved",
-            "except FaultError as error:\n            # What was reserved",
+            "reserve(conversation, without)\n        except (FaultError, UncertainError) as error",
+            "reserve(conversation, without)\n        except FaultError as error",
         ),
     ),
     _fault(
@@ -336,6 +336,18 @@ FAULTS = (
             'except (FaultError, UncertainError) as error:\n            journal.warn("wakes wait"',
             'except FaultError as error:\n            journal.warn("wakes wait"',
         ),
+    ),
+    _fault(
+        "a goal is given up when the disk did not tell",
+        (
+            "host/captain.py",
+            "go_on(house, conversation)\n        except (FaultError, UncertainError) as error",
+            "go_on(house, conversation)\n        except FaultError as error",
+        ),
+    ),
+    _fault(
+        "a step of a goal is taken twice",
+        ("core/goal.py", 'return f"{self.id}-{self.step}"', 'return f"{self.id}-{self.spent}"'),
     ),
     # ── the record ───────────────────────────────────────────────────────────────────────────────
     _fault(
