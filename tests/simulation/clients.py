@@ -62,7 +62,7 @@ class Clients:
             (2, self._remove_wake),
             (3, self._settings),
             (2, self._look),
-            (2, self._goal),
+            (4, self._goal),
             (1, self._forget_goal),
         ]
 

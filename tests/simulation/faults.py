@@ -345,10 +345,6 @@ FAULTS = (
             "go_on(house, conversation)\n        except FaultError as error",
         ),
     ),
-    _fault(
-        "a step of a goal is taken twice",
-        ("core/goal.py", 'return f"{self.id}-{self.step}"', 'return f"{self.id}-{self.spent}"'),
-    ),
     # ── the record ───────────────────────────────────────────────────────────────────────────────
     _fault(
         "a move is not recorded",

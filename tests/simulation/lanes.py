@@ -75,6 +75,8 @@ class _Play:
 
     async def result(self) -> LaneResult:
         if self._world.weather.gloom and self._request.delivery.origin is Origin.WAKE:
+            for _ in range(0 if self._world.calm else self._world.chance.randrange(3)):
+                await self._one()
             raise LaneError("model_unreachable", "Nobody answers.")
         if self._world.calm:
             return self._answer()
@@ -100,7 +102,7 @@ class _Play:
 
     async def _one(self) -> None:
         acts = (self._draft, self._quietly, self._steered, self._looks, self._tool, self._wake)
-        await self._world.chance.choices((*acts, self._reached), (6, 2, 2, 2, 4, 2, 1))[0]()
+        await self._world.chance.choices((*acts, self._reached), (6, 2, 2, 2, 4, 4, 1))[0]()
 
     async def _draft(self) -> None:
         word = f"word{len(self._said)} "

@@ -35,8 +35,8 @@ class Weather:
         """Half of the lives have a healthy disk, so that rules can be checked that need one."""
         rough = chance.random() < 0.5
         return cls(
-            full=0.02 * rough * chance.random(),
-            unknown=0.03 * rough * chance.random(),
+            full=0.03 * rough * chance.random(),
+            unknown=0.1 * rough * chance.random(),
             unreadable=0.004 * rough * chance.random(),
             slow=chance.choice((0.0, 0.1, 0.3)),
             shifts=chance.choice((0.0, 0.0, 1.0)),
