@@ -15,7 +15,7 @@ from simulation.speech import say
 
 PACKAGE = Path(clankie.__file__).parent
 TESTS = Path(__file__).resolve().parent.parent
-SEEDS = 400
+SEEDS = 1_000
 """Lives in which a fault must show."""
 
 BATCH = 20
