@@ -15,6 +15,7 @@ from clankie.core.errors import InvalidFieldError, RefusedError, TransitionRefus
 from clankie.core.goal import (
     BUDGET_LIMIT,
     TEXT_LIMIT,
+    UNREPORTED,
     Goal,
     GoalNotFoundError,
     GoalState,
@@ -28,6 +29,7 @@ from clankie.core.ids import delivery_id, qualified, stored_delivery_id
 from core.kit import NOON
 
 OPEN = {InputState.QUEUED, InputState.RUNNING}
+ANSWERED = {InputState.SETTLED, InputState.ABSORBED}
 
 # What an active goal becomes when its step ended so, with budget left: state and reason.
 ACTIVE_AFTER = {
@@ -97,6 +99,30 @@ def test_a_goal_ends_when_its_budget_is_spent(
     # proves: SERV-5
     after = after_step(goal(), ended, tokens, None)
     assert (after.state, after.reason, after.spent) == (state, reason, 400 + tokens)
+
+
+@pytest.mark.parametrize("reported", [0, -7])
+@pytest.mark.parametrize("ended", [InputState.SETTLED, InputState.ABSORBED])
+def test_an_answer_whose_usage_nobody_reports_still_costs(ended: InputState, reported: int) -> None:
+    # proves: SERV-5
+    after = after_step(goal(token_budget=10_000), ended, reported, None)
+    assert (after.state, after.spent) == (GoalState.ACTIVE, 400 + UNREPORTED)
+
+
+def test_without_any_usage_reported_the_steps_come_to_an_end() -> None:
+    # proves: SERV-5
+    now = goal(spent=0, step=0, token_budget=3 * UNREPORTED, counted=True)
+    while now.state is GoalState.ACTIVE and now.step < 100:
+        now = after_step(stepped(now), InputState.SETTLED, 0, None)
+    assert (now.step, now.state) == (3, GoalState.EXHAUSTED)
+
+
+@pytest.mark.parametrize(("reported", "cost"), [(0, 0), (-7, 0), (30, 30)])
+@pytest.mark.parametrize("ended", [s for s in InputState if s not in {*OPEN, *ANSWERED}])
+def test_a_step_without_an_answer_costs_what_was_reported(
+    ended: InputState, reported: int, cost: int
+) -> None:
+    assert after_step(goal(), ended, reported, None).spent == 400 + cost
 
 
 @pytest.mark.parametrize(
@@ -169,7 +195,7 @@ class Pursuit(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.goal = self.before = goal(spent=0, step=0, token_budget=100, counted=True)
+        self.goal = self.before = goal(spent=0, step=0, token_budget=2_500, counted=True)
         self.ids: list[str] = []
         self.cost = 0
 
@@ -183,7 +209,8 @@ class Pursuit(RuleBasedStateMachine):
     @rule(ended=st.sampled_from(InputState), tokens=st.integers(-50, 50))
     def end_step(self, ended: InputState, tokens: int) -> None:
         self.before = self.goal
-        self.cost += 0 if ended in OPEN or self.goal.counted else max(0, tokens)
+        if ended not in OPEN and not self.goal.counted:
+            self.cost += UNREPORTED if ended in ANSWERED and tokens <= 0 else max(0, tokens)
         self.goal = after_step(self.goal, ended, tokens, None)
 
     @rule(reached=st.booleans())

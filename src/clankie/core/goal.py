@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 
 TEXT_LIMIT: Final = 4_000
 BUDGET_LIMIT: Final = 100_000_000
-SUMMARY_LIMIT: Final = 400
+UNREPORTED: Final = 1_000
+"""Tokens that an answered step counts for when its model server reports none.
+
+Without it a goal on such a server would never spend its budget and never end.
+"""
 
 
 class GoalState(StrEnum):
@@ -140,11 +144,11 @@ def after_step(goal: Goal, ended: InputState, tokens: int, code: str | None) -> 
 
     One that a step declared done stays done, however the step itself ended. A step that has not
     ended changes nothing, nor does one that is taken account of already. Usage is what a model
-    server says: less than nothing counts as nothing.
+    server says: an answer for which it says nothing counts as `UNREPORTED`.
     """
     if goal.counted:
         return goal
-    spent = replace(goal, spent=goal.spent + max(0, tokens), counted=True)
+    spent = replace(goal, spent=goal.spent + _cost(ended, tokens), counted=True)
     match ended:
         case InputState.QUEUED | InputState.RUNNING:
             return goal
@@ -158,6 +162,12 @@ def after_step(goal: Goal, ended: InputState, tokens: int, code: str | None) -> 
             return _ended(spent, GoalState.PAUSED, "uncertain")
         case _:
             assert_never(ended)
+
+
+def _cost(ended: InputState, reported: int) -> int:
+    if reported <= 0 and ended in {InputState.SETTLED, InputState.ABSORBED}:
+        return UNREPORTED
+    return max(0, reported)
 
 
 def _ended(goal: Goal, state: GoalState, reason: str) -> Goal:
