@@ -71,13 +71,23 @@ class Origin(StrEnum):
         return self is Origin.WAKE
 
 
+class Reach(StrEnum):
+    """Whom an input was addressed to when it was admitted; fixed for ever."""
+
+    CONVERSATION = "conversation"
+    OCCUPANT = "occupant"  # one occupant, no other
+    HELD_QUEUE = "held_queue"  # queued by the owner behind a seat's own turn
+    NATIVE_PARENT = "native_parent"  # a parent that exists only in its harness
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
     """An input somebody offers. `delivery_id` is the stored one; `text` is as it was sent.
 
     `expected_revision` is what an interactive client saw; host inputs carry none.
     `automatic`: nobody asked for this anew; a program repeats what it could not confirm.
-    `wake`: the waiting wake that this input is; `depth`: how many wakes led to it.
+    `wake`: the waiting wake that this input is; `depth`: how many wakes led to it. `reach` and
+    `occupant`: the recipient, fixed by the admission.
     """
 
     delivery_id: str
@@ -92,6 +102,8 @@ class Offer:
     automatic: bool = False
     wake: str | None = None
     depth: int = 0
+    reach: Reach = Reach.CONVERSATION
+    occupant: str | None = None
 
     @property
     def fingerprint(self) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import assert_never
 
-from clankie.core.admission import Origin
+from clankie.core.admission import Origin, Reach
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +43,6 @@ class Standing:
     presence: Presence
     proven: bool = True
     remote: bool = False
-
-
-class Reach(StrEnum):
-    """Whom an input was addressed to when it was admitted; fixed for ever."""
-
-    CONVERSATION = "conversation"
-    OCCUPANT = "occupant"  # one occupant, no other
-    HELD_QUEUE = "held_queue"  # queued by the owner behind a seat's own turn
-    NATIVE_PARENT = "native_parent"  # a parent that exists only in its harness
 
 
 @dataclass(frozen=True, slots=True)

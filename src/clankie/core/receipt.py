@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, assert_never
 
+from clankie.core.admission import Reach
 from clankie.core.conversation import timestamp
 from clankie.core.delivery import AttemptState, InputState, ServiceState
 
@@ -33,12 +34,17 @@ class Attempt:
     """One try at having an input answered. `n` counts from 1.
 
     `started_at` is the reservation, `asked_at` the moment from which the model may have been asked.
-    `into` names the delivery whose run it joined.
+    `into` names the delivery whose run it joined, or with which it went to a seat. `seat` and
+    `occupant` are set for an attempt at a seat; `acknowledged_at` and `proof` are its evidence.
     """
 
     n: int
     state: AttemptState
     started_at: datetime
+    seat: str | None = None
+    occupant: str | None = None
+    acknowledged_at: datetime | None = None
+    proof: str | None = None
     asked_at: datetime | None = None
     ended_at: datetime | None = None
     code: str | None = None
@@ -50,7 +56,7 @@ class Attempt:
         """As a receipt lists it."""
         wire: dict[str, Any] = {
             "n": self.n,
-            "destination": {"kind": "service"},
+            "destination": self._destination(),
             "state": self.state,
             "started_at": timestamp(self.started_at),
         }
@@ -62,14 +68,28 @@ class Attempt:
             wire["into"] = self.into
         if self.usage is not None:
             wire["usage"] = self.usage.to_wire()
-        if self.tools:
-            wire["evidence"] = {
-                "tools": [
-                    {"call_id": t.call_id, "name": t.name, "effect": t.effect, "state": t.state}
-                    for t in self.tools
-                ]
-            }
+        evidence = self._evidence()
+        if evidence:
+            wire["evidence"] = evidence
         return wire
+
+    def _destination(self) -> dict[str, Any]:
+        if self.seat is None:
+            return {"kind": "service"}
+        return {"kind": "seat", "seat": self.seat, "occupant": self.occupant}
+
+    def _evidence(self) -> dict[str, Any]:
+        evidence: dict[str, Any] = {}
+        if self.tools:
+            evidence["tools"] = [
+                {"call_id": t.call_id, "name": t.name, "effect": t.effect, "state": t.state}
+                for t in self.tools
+            ]
+        if self.acknowledged_at is not None:
+            evidence["acknowledged_at"] = timestamp(self.acknowledged_at)
+        if self.proof is not None:
+            evidence["proof"] = self.proof
+        return evidence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +122,8 @@ class Delivery:
     not_before: datetime | None = None
     held: str | None = None
     depth: int = 0
+    reach: Reach = Reach.CONVERSATION
+    occupant: str | None = None
     tries: int = 0
     attempts: tuple[Attempt, ...] = ()
 

@@ -182,6 +182,29 @@ class Mcp:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SeatLimits:
+    """How long a seat is waited for, and how much it is given at once; times in seconds."""
+
+    poll: float = _number(30.0, 0.0, 120.0, "longest wait of one poll")
+    hold: float = _number(45.0, 1.0, 3_600.0, "silence of the head's seat before a takeover")
+    grace: float = _number(30.0, 0.0, 3_600.0, "how long a binding outlives a completed poll")
+    presumed: float = _number(
+        120.0, 0.0, 3_600.0, "a seat that asked so long before a start is presumed live"
+    )
+    acknowledge: float = _number(60.0, 1.0, DAY, "wait for an acknowledgement, then uncertain")
+    reply: float = _number(600.0, 1.0, DAY, "wait for a reply, from the acknowledgement")
+    silent_turn: float = _number(
+        900.0, 1.0, DAY, "a native turn without a sign of life holds nothing back any longer"
+    )
+    park: float = _number(3_600.0, 1.0, 30 * DAY, "a usage limit without a reset time")
+    grant: float = _number(300.0, 1.0, 3_600.0, "how long leave to register a seat lasts")
+    page_events: int = _number(64, 1, 64, "events of one page")
+    page_bytes: int = _number(262_144, 16_384, 1_048_576, "bytes of the content of one page")
+    content: int = _number(16_384, 1_000, 65_536, "characters of one event's content")
+    typed: float = _number(10.0, 1.0, 60.0, "how long typed words may take to show up as a row")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """The whole tree."""
 
@@ -198,6 +221,7 @@ class Settings:
     attachments: AttachmentLimits = AttachmentLimits()
     time: LocalTime = LocalTime()
     mcp: Mcp = Mcp()
+    seats: SeatLimits = SeatLimits()
 
 
 DEFAULTS: Final = Settings()

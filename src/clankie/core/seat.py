@@ -1,0 +1,169 @@
+"""Seats: who sits there, what the harness can do, and what stands for exact evidence.
+
+Rule 1: an occupant is one native session in one process. Another process is another occupant.
+Rule 2: evidence names delivery, attempt and occupant. Equal words are none, but for one case:
+        words that we typed, found in exactly one new row within seconds.
+Rule 3: what a harness writes is the seat's word, never the owner's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final
+
+_DELIVERIES: Final = bytes.fromhex("5f0c9a525f615d0e9f0b5a8f0d6d1c3e")
+"""The namespace of `delivery_uuid`."""
+
+
+class Activity(StrEnum):
+    """What the native session is doing."""
+
+    RESPONDING = "responding"
+    WAITING = "waiting"
+
+
+class EventKind(StrEnum):
+    """What kind of event a seat is given."""
+
+    TURN = "turn"
+    ESCALATION = "escalation"
+    WAKE = "wake"
+    WATCH = "watch"
+    MESSAGE = "message"
+
+
+class EntryKind(StrEnum):
+    """What a row of a harness's transcript holds."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+    LIMIT = "limit"
+
+
+class Proof(StrEnum):
+    """How a transcript row names the delivery it holds."""
+
+    UUID = "uuid"  # the row's own id, or its source's, is the one we derived
+    CLIENT_ID = "client_id"  # the harness keeps our id beside the row
+    TEXT = "text"  # typed by us; the same words, in one new row, within seconds
+    SOCKET = "socket"  # the harness answered our request on its own socket
+
+
+@dataclass(frozen=True, slots=True)
+class Native:
+    """A native session: its id, and the process that runs it.
+
+    `process_started_at` is ``linux:<boot id>:<ticks>``, or empty where nothing proves it.
+    """
+
+    session_id: str
+    pid: int
+    process_started_at: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Occupant:
+    """The exact native session in a seat."""
+
+    fleet: str = "local"
+    pane: str | None = None
+    harness: str
+    native: Native
+
+    @property
+    def id(self) -> str:
+        """``o-`` and 26 hexadecimal digits of what makes it this one and no other."""
+        native = self.native
+        parts = (self.fleet, self.harness, native.session_id, str(native.pid))
+        whole = "\0".join((*parts, native.process_started_at, self.pane or ""))
+        return f"o-{hashlib.sha256(whole.encode(errors='surrogatepass')).hexdigest()[:26]}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    """What an adapter declared. `kinds` are the events that it can hand over.
+
+    `transcript`: it syncs what the harness writes. `steer`: words can join a running turn.
+    `interrupt`: a running turn can be stopped.
+    """
+
+    kinds: frozenset[EventKind] = frozenset(EventKind)
+    transcript: bool = True
+    steer: bool = True
+    interrupt: bool = False
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limited:
+    """A usage limit that the harness reported. Without `resets_at` it counts for an hour."""
+
+    window: str
+    occurred_at: datetime
+    resets_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What a transcript row says of the delivery whose words it holds."""
+
+    event: str
+    attempt: int
+    proof: Proof
+    value: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A row of a harness's transcript as its adapter read it. `id` is the harness's own."""
+
+    id: str
+    kind: EntryKind
+    at: datetime
+    text: str = ""
+    native_parent: str | None = None
+    tool: dict[str, Any] | None = None
+    evidence: Evidence | None = None
+    limit: Limited | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeatEvent:
+    """One event of a poll's page. `id` is the delivery's, or a handoff's.
+
+    `attempt` counts the attempts of the delivery, `generation` the starts of the service.
+    `cursor` is where the words stand in the log; `members` are older deliveries that one reply
+    answers together with this one.
+    """
+
+    id: str
+    kind: EventKind
+    source: str
+    content: str
+    created_at: datetime
+    deadline: datetime
+    conversation: str
+    attempt: int
+    generation: int
+    reply: bool = False
+    steer: bool = False
+    cursor: int | None = None
+    members: tuple[str, ...] = ()
+    attribution: dict[str, str] = field(default_factory=dict[str, str])
+
+
+def delivery_uuid(event: str, attempt: int) -> str:
+    """The id under which a harness is given an attempt of a delivery; the same on both sides.
+
+    A UUID of version 5 (RFC 9562), by hand: core does not import what can also make random ones.
+    """
+    name = f"{event}#{attempt}".encode()
+    digest = bytearray(hashlib.sha1(_DELIVERIES + name, usedforsecurity=False).digest()[:16])
+    digest[6] = digest[6] & 0x0F | 0x50
+    digest[8] = digest[8] & 0x3F | 0x80
+    text = digest.hex()
+    return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))

@@ -1,0 +1,1 @@
+"""Seats as use cases: register, attach, poll, acknowledge, reply, sync."""

@@ -1,0 +1,268 @@
+"""What the host needs of the store for seats. Every verb is one transaction, as in `storage`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from clankie.core.conversation import Author
+from clankie.core.delivery import SeatState
+from clankie.core.seat import (
+    Activity,
+    Capabilities,
+    Entry,
+    Limited,
+    Occupant,
+    SeatEvent,
+)
+from clankie.core.settings import SeatLimits
+from clankie.host.storage import Token
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """Leave to register one seat, once. `secret_sha256` is all that is kept of its secret.
+
+    `expected`: the seat that was attached when it was given; registration takes its place.
+    """
+
+    secret_sha256: str
+    conversation: str
+    harness: str
+    uid: int
+    expected: str | None
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seat:
+    """A seat as it is stored. `granted` is the conversation its grant named.
+
+    `last_ask` is kept to within some seconds. `parked_until` and `park_reason`: a usage limit.
+    `activity` was last reported by the session `activity_session` at `activity_at`.
+    """
+
+    id: str
+    harness: str
+    occupant: Occupant
+    capabilities: Capabilities
+    registered_at: datetime
+    granted: str
+    token: str
+    conversation: str | None = None
+    attached_at: datetime | None = None
+    last_ask: datetime | None = None
+    parked_until: datetime | None = None
+    park_reason: str | None = None
+    activity: Activity | None = None
+    activity_session: str | None = None
+    activity_at: datetime | None = None
+    retired: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """The page of a poll. `again`: this poll id had it before."""
+
+    events: Sequence[SeatEvent]
+    again: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Synced:
+    """What came of a batch of transcript rows.
+
+    `proven` are deliveries that a row proved; `failed` those that a limit ended.
+    """
+
+    accepted: int
+    duplicates: int
+    proven: Sequence[str] = ()
+    failed: Sequence[str] = ()
+    limited: Limited | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What waits at a seat (`offered`), and what it may have seen (attempting, taken, accepted)."""
+
+    waiting: int
+    in_flight: int
+
+
+class SeatStore(Protocol):
+    """Seats, what they were given, and what they showed of it."""
+
+    async def add_grant(self, grant: Grant) -> None:
+        """Keep one. Raises ConversationNotFoundError, ConversationClosedError."""
+        ...
+
+    async def grant(self, secret_sha256: str) -> Grant | None:
+        """An unused one, expired or not; None when it was used or never was."""
+        ...
+
+    async def register(
+        self, grant: Grant, seat: Seat, token: Token, token_sha256: str
+    ) -> tuple[Seat, str | None]:
+        """Use the grant: keep the seat with its token and attach it.
+
+        The same occupant again is the same seat with the new token; the second value is the id of
+        the token that died. Compare and set: the attached seat must be what the grant expected, or
+        this one.
+
+        Raises:
+            GrantUnknownError: it was used, or never was.
+            AttachmentConflictError: another seat was attached meanwhile.
+        """
+        ...
+
+    async def get(self, seat: str) -> Seat:
+        """Raises SeatNotFoundError, for retired ones too."""
+        ...
+
+    async def all(self) -> Sequence[Seat]:
+        """Those that are not retired, in order of registration."""
+        ...
+
+    async def attach(
+        self, seat: str, conversation: str, expected: str | None, by: Author
+    ) -> tuple[Seat, bool]:
+        """Attach it in place of `expected`; whether a run is open there (it will be waited for).
+
+        A seat is attached to one conversation: it leaves the one before. What the seat it replaces
+        had stored is released; what that one may have seen stays with it. Writes a notice. The same
+        attachment again changes nothing.
+
+        Raises:
+            SeatNotFoundError, ConversationNotFoundError, ConversationClosedError.
+            AttachmentConflictError: another seat is attached than expected.
+        """
+        ...
+
+    async def detach(self, seat: str, reason: str, by: Author | None) -> tuple[Seat, str | None]:
+        """Let it go; the conversation it left, None when it was attached nowhere.
+
+        What was stored at it is released with the reason; what it may have seen stays. Held Queues
+        end `not_sent`. Writes a notice.
+        """
+        ...
+
+    async def retire(self, seat: str, reason: str, by: Author | None) -> str | None:
+        """Detach it, revoke its token, and offer it nothing again. The conversation it left."""
+        ...
+
+    async def occupied(self, seat: str, occupant: Occupant) -> Seat:
+        """The same process goes on with another session: the seat's occupant from now on."""
+        ...
+
+    async def asked(self, seat: str) -> None:
+        """Note that it asked now."""
+        ...
+
+    async def park(self, seat: str, until: datetime, reason: str) -> str | None:
+        """No input goes to it before then. What was stored at it is released, once with a notice.
+
+        Returns the conversation. Held Queues stay for their grace.
+        """
+        ...
+
+    async def take(
+        self,
+        seat: str,
+        *,
+        binding: str,
+        poll_id: str,
+        limits: SeatLimits,
+        responding: bool,
+        budget: int,
+    ) -> Taken:
+        """Move what the next page holds to `attempting`, or read the page of this poll id again.
+
+        An open handoff span with something in it comes first and alone; while one is in flight
+        nothing else is given. `responding`: the native turn runs, so held Queues are withheld.
+        `budget`: characters of a handoff. Empty while a run of the service lane is open.
+        """
+        ...
+
+    async def restored(self, seat: str, binding: str, poll_id: str) -> Sequence[SeatEvent]:
+        """The page of a poll id, empty when there is none."""
+        ...
+
+    async def ack(self, seat: str, event: str, attempt: int, binding: str) -> SeatState:
+        """`attempting` or `uncertain` to `taken`; the same again changes nothing.
+
+        For a handoff it moves the harness cursor.
+
+        Raises:
+            EventNotFoundError: this seat never had it.
+            SeatSupersededError: another binding took it.
+        """
+        ...
+
+    async def refuse(
+        self, seat: str, event: str, attempt: int, binding: str, reason: str
+    ) -> SeatState:
+        """`attempting` to `refused`; every member too. Raises TransitionRefusedError, as `ack`."""
+        ...
+
+    async def reply(
+        self, seat: str, event: str, attempt: int, binding: str, text: str
+    ) -> SeatState:
+        """Publish the answer, end the attempt `replied`, its older members `absorbed`.
+
+        Raises:
+            as `ack`, and DeliveryConflictError: it was answered with another text.
+            TransitionRefusedError: no answer is wanted, or it has ended.
+        """
+        ...
+
+    async def sync(
+        self, seat: str, session_id: str, entries: Sequence[Entry], activity: Activity | None
+    ) -> Synced:
+        """Take transcript rows into the log, each once, and believe their exact evidence.
+
+        Raises:
+            SessionConflictError: the session belongs to another conversation, or was retired.
+            SeatNotFoundError: it is attached nowhere.
+        """
+        ...
+
+    async def projected(self, seat: str, session_id: str, cursor: int) -> None:
+        """The harness has the log up to here: its cursor moves, a span that is covered closes."""
+        ...
+
+    async def lapse(self, limits: SeatLimits) -> Sequence[str]:
+        """End what is overdue: unacknowledged ones `uncertain`, unanswered ones `delivered`.
+
+        A native turn that still shows signs of life is not cut short. Returns the conversations.
+        """
+        ...
+
+    async def next_deadline(self, limits: SeatLimits) -> datetime | None:
+        """When `lapse` has something to do next."""
+        ...
+
+    async def take_over(self, seat: str, reason: str, notice: str | None) -> Sequence[str]:
+        """Release what is stored at it (`offered`), but for held Queues; the deliveries.
+
+        With `notice`, and if it released something or something waits, say so in the log.
+        """
+        ...
+
+    async def end_queue(self, seat: str, reason: str) -> Sequence[str]:
+        """Held Queues that were not taken end `not_sent`; the deliveries."""
+        ...
+
+    async def counts(self, seat: str) -> Counts:
+        """What waits and what is in flight at it."""
+        ...
+
+    async def open_events(self, seat: str) -> Sequence[SeatEvent]:
+        """What it may have seen and has not ended: to answer, to interrupt."""
+        ...
+
+    async def watching(self, seat: str, watch_id: str, target: str, text: str) -> None:
+        """Keep a watch of its conversation on a conversation or delivery, once for its id."""
+        ...

@@ -1,0 +1,1 @@
+"""Panes in which harnesses run; tmux so far."""

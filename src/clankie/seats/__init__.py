@@ -1,0 +1,1 @@
+"""The person's side of a seat: pump, bridge, hooks and one adapter for each harness."""
