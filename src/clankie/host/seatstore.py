@@ -93,7 +93,7 @@ class Counts:
 
 
 class SeatStore(Protocol):
-    """Seats, what they were given, and what they showed of it."""
+    """Seats and where they are attached."""
 
     async def add_grant(self, grant: Grant) -> None:
         """Keep one. Raises ConversationNotFoundError, ConversationClosedError."""
@@ -168,6 +168,14 @@ class SeatStore(Protocol):
         """
         ...
 
+    async def watching(self, seat: str, watch_id: str, target: str, text: str) -> None:
+        """Keep a watch of its conversation on a conversation or delivery, once for its id."""
+        ...
+
+
+class MailStore(Protocol):
+    """What seats are given, and what they showed of it."""
+
     async def take(
         self,
         seat: str,
@@ -184,10 +192,6 @@ class SeatStore(Protocol):
         nothing else is given. `responding`: the native turn runs, so held Queues are withheld.
         `budget`: characters of a handoff. Empty while a run of the service lane is open.
         """
-        ...
-
-    async def restored(self, seat: str, binding: str, poll_id: str) -> Sequence[SeatEvent]:
-        """The page of a poll id, empty when there is none."""
         ...
 
     async def ack(self, seat: str, event: str, attempt: int, binding: str) -> SeatState:
@@ -261,8 +265,4 @@ class SeatStore(Protocol):
 
     async def open_events(self, seat: str) -> Sequence[SeatEvent]:
         """What it may have seen and has not ended: to answer, to interrupt."""
-        ...
-
-    async def watching(self, seat: str, watch_id: str, target: str, text: str) -> None:
-        """Keep a watch of its conversation on a conversation or delivery, once for its id."""
         ...
