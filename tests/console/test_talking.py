@@ -123,3 +123,42 @@ def test_tool_calls_are_lines_that_open(desk: Desk) -> None:
     tool.locator("summary").focus()
     page.keyboard.press("Enter")
     expect(tool.locator("pre").last).to_have_text("left one")
+
+
+def test_a_list_asked_for_while_an_older_one_is_read_is_read_again(desk: Desk) -> None:
+    screen = desk.open()
+    names = screen.run(
+        """async () => {
+          const { reload } = await import("/console/conversations.js");
+          const { state } = await import("/console/state.js");
+          const real = window.fetch;
+          let asked, release;
+          const old = new Promise((resolve) => (asked = resolve));
+          const gate = new Promise((resolve) => (release = resolve));
+          let lists = 0;
+          window.fetch = async (address, ...rest) => {
+            const answer = await real(address, ...rest);
+            if (String(address).includes("/v1/conversations?state=all") && lists++ === 0) {
+              asked();
+              await gate;
+            }
+            return answer;
+          };
+          const first = reload();
+          await old;
+          const made = await fetch("/v1/conversations", {
+            method: "POST",
+            headers: {
+              "Content-Type": "application/json",
+              "X-Clankie-CSRF": /clankie_csrf=([^;]+)/.exec(document.cookie)[1],
+            },
+            body: JSON.stringify({ request_id: "r-late", name: "Late", kind: "global" }),
+          });
+          if (!made.ok) return [made.status];
+          const second = reload();
+          release();
+          await Promise.all([first, second]);
+          return [...state.conversations.values()].map((one) => one.name);
+        }"""
+    )
+    assert "Late" in names

@@ -10,10 +10,13 @@ import { follow } from "./stream.js";
 const CHANNEL = "clankie.feed";
 let seenCursors = null;
 
-/** Read the whole list. Calls meanwhile share one answer. */
+/** Read the whole list. Calls while it is read share one more reading: the one that runs may have
+ *  begun before what they are about. */
 let reading = null;
+let next = null;
 export function reload() {
-  reading ??= read().finally(() => (reading = null));
+  if (reading) return (next ??= reading.catch(() => {}).then(() => ((next = null), reload())));
+  reading = read().finally(() => (reading = null));
   return reading;
 }
 
