@@ -195,6 +195,21 @@ async def test_settings_that_no_longer_fit_fall_back_and_the_start_goes_on(
     assert settings == merge(DEFAULTS, {"wakes": {"attempts": 5}})
 
 
+async def test_a_server_of_tools_that_no_longer_fits_takes_no_other_with_it(
+    world: World, path: Path
+) -> None:
+    # proves: BASE-1
+    async with world.open() as store:
+        await store.boot()
+    body = """{"mcp": {"servers": {"bad": {"timeout": -1}, "good": {"command": "tools"}}}}"""
+    database = apsw.Connection(str(path))
+    database.execute("INSERT INTO setting (id, revision, body, at) VALUES (1, 7, ?, 0)", (body,))
+    database.close()
+    async with world.open() as store:
+        _, settings = await store.owner.settings()
+    assert settings == merge(DEFAULTS, {"mcp": {"servers": {"good": {"command": "tools"}}}})
+
+
 async def test_a_cursor_below_what_is_kept_is_gone_and_says_what_is_there(
     world: World, path: Path
 ) -> None:

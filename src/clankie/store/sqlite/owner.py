@@ -53,11 +53,19 @@ def _merged(stored: Mapping[str, Mapping[str, object]]) -> Settings:
     tree = DEFAULTS
     for group, values in stored.items():
         for name, value in values.items():
-            try:
-                tree = merge(tree, {group: {name: value}})
-            except InvalidFieldError:
-                continue
+            for part in _parts(value):
+                try:
+                    tree = merge(tree, {group: {name: part}})
+                except InvalidFieldError:
+                    continue
     return tree
+
+
+def _parts(value: object) -> Sequence[object]:
+    """A choice that is a mapping by its entries: one that falls back takes no other with it."""
+    if isinstance(value, Mapping):
+        return [{key: one} for key, one in cast("Mapping[str, object]", value).items()]
+    return [value]
 
 
 def save_settings(tx: Transaction, tree: Settings, expected_revision: int) -> int:
