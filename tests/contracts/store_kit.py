@@ -86,7 +86,7 @@ async def admitted(store: Store, delivery: str, text: str = "Hello", **more: Any
 
 async def reserved(store: Store, conversation: str = HEAD) -> Reservation:
     reservation = await store.deliveries.reserve(conversation)
-    assert reservation is not None
+    assert isinstance(reservation, Reservation)
     return reservation
 
 

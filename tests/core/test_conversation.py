@@ -17,6 +17,7 @@ from clankie.core.conversation import (
     Author,
     Body,
     Event,
+    Handoff,
     Kind,
     Message,
     Notice,
@@ -115,6 +116,20 @@ def test_projections_show_messages_and_finished_tools(body: Body, shown: bool) -
             {"kind": "turn", "phase": "started", "delivery_id": "m-1"},
         ),
         (Notice(code="c", text="t"), {"kind": "notice", "code": "c", "text": "t"}),
+        (
+            Handoff(span="h-1", phase="open", from_cursor=4),
+            {"kind": "handoff", "span": "h-1", "phase": "open", "from_cursor": 4},
+        ),
+        (
+            Handoff(span="h-1", phase="attempting", from_cursor=4, to_cursor=9),
+            {
+                "kind": "handoff",
+                "span": "h-1",
+                "phase": "attempting",
+                "from_cursor": 4,
+                "to_cursor": 9,
+            },
+        ),
         (Reset(), {"kind": "reset"}),
     ],
 )

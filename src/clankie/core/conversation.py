@@ -162,12 +162,15 @@ class Message:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """A tool call as the log tells it; `detail` is one bounded line."""
+    """A tool call as the log tells it; `detail` is one bounded line.
+
+    `delivery_id`: the input it worked on, None where a harness did not say.
+    """
 
     call_id: str
     name: str
     phase: ToolPhase
-    delivery_id: str
+    delivery_id: str | None = None
     detail: str = ""
 
 
@@ -192,12 +195,26 @@ class Notice:
     text: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handoff:
+    """A step in telling a harness what the service did meanwhile; `phase` as in core.handoff.
+
+    What is told are the turns that ended above `from_cursor` and, once it is sealed, not above
+    `to_cursor`.
+    """
+
+    span: str
+    phase: str
+    from_cursor: int
+    to_cursor: int | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Reset:
     """Projections begin after this."""
 
 
-Body = Message | Tool | Turn | Notice | Reset
+Body = Message | Tool | Turn | Notice | Handoff | Reset
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +234,7 @@ def projectable(body: Body) -> bool:
             return True
         case Tool(phase=phase):
             return phase is not ToolPhase.STARTED
-        case Turn() | Notice() | Reset():
+        case Turn() | Notice() | Handoff() | Reset():
             return False
         case _:
             assert_never(body)
@@ -234,6 +251,8 @@ def kind_name(body: Body) -> str:
             return "turn"
         case Notice():
             return "notice"
+        case Handoff():
+            return "handoff"
         case Reset():
             return "reset"
         case _:
@@ -271,6 +290,13 @@ def body_to_wire(body: Body) -> dict[str, Any]:
             }
         case Notice(code=code, text=text):
             wire = {"code": code, "text": text}
+        case Handoff():
+            wire = {
+                "span": body.span,
+                "phase": body.phase,
+                "from_cursor": body.from_cursor,
+                "to_cursor": body.to_cursor,
+            }
         case Reset():
             wire = {}
         case _:

@@ -15,7 +15,7 @@ from typing import Protocol
 from clankie.core.admission import Offer
 from clankie.core.conversation import Author, Conversation, Kind, Usage
 from clankie.core.delivery import InputState, ServiceState
-from clankie.core.driver import Fence
+from clankie.core.driver import Fence, Standing
 from clankie.core.errors import RefusedError
 from clankie.core.goal import Goal
 from clankie.core.projection import Projection
@@ -208,6 +208,14 @@ class Reservation:
     model: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """An input that was stored at a seat for its next poll; its delivery is as it is then."""
+
+    delivery: Delivery
+    seat: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """How an attempt ended. `text` is the answer, or what there was of one.
@@ -257,13 +265,21 @@ class DeliveryStore(Protocol):
         ...
 
     async def reserve(
-        self, conversation: str, without: frozenset[str] = frozenset()
-    ) -> Reservation | None:
-        """Take the conversation if need be, and keep its oldest input that is due; else None.
+        self,
+        conversation: str,
+        without: frozenset[str] = frozenset(),
+        seat: Standing | None = None,
+    ) -> Reservation | Offered | None:
+        """Take the conversation if need be, and give its oldest input that is due a destination.
 
-        None also when a run is open there. Steering inputs come before the others. The deliveries
-        `without` are passed over: their driver is not there now. One that this node reserved and
-        did not start is returned again: the caller, one for each conversation, never heard of it.
+        `core.driver.select` chooses for each in turn, given how the attached seat stands: reserved
+        for the service lane (also what it refuses, so that its refusal is written down), stored at
+        the seat, or passed over. What this occupant refused is chosen as if no seat were there.
+
+        None when nothing has a destination, also while a run is open there. Steering inputs come
+        before the others. The deliveries `without` are passed over: their driver is not there now.
+        One that this node reserved and did not start is returned again: the caller, one for each
+        conversation, never heard of it.
         """
         ...
 
