@@ -86,7 +86,7 @@ def _fill(folder: Path) -> None:
     if shutil.which("npm") is None or shutil.which("node") is None:
         raise NotInstalledError("there is no npm here; install Node.js 20 or newer")
     building = folder.with_suffix(".building")
-    print(f"Installing Claude Code, Codex and pi into {folder} ...", file=sys.stderr, flush=True)
+    _say(f"Installing Claude Code, Codex and pi into {folder} ...")
     for _ in range(_TRIES):
         shutil.rmtree(building, ignore_errors=True)
         shutil.copytree(CLIENTS, building)
@@ -103,11 +103,21 @@ def _fill(folder: Path) -> None:
 def _ran(folder: Path, *command: str) -> bool:
     try:
         done = subprocess.run(
-            command, cwd=folder, stdin=subprocess.DEVNULL, stdout=sys.stderr, timeout=_TIMEOUT
+            command,
+            check=False,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=sys.stderr,
+            timeout=_TIMEOUT,
         )
     except subprocess.TimeoutExpired:
         return False
     return done.returncode == 0
+
+
+def _say(words: str) -> None:
+    sys.stderr.write(f"{words}\n")
+    sys.stderr.flush()
 
 
 def main() -> int:
@@ -115,9 +125,9 @@ def main() -> int:
     try:
         folder = install()
     except NotInstalledError as problem:
-        print(f"!!! NOT RUN: the tests with real harnesses: {problem}.", file=sys.stderr)
+        _say(f"!!! NOT RUN: the tests with real harnesses: {problem}.")
         return UNAVAILABLE
-    print(folder)
+    sys.stdout.write(f"{folder}\n")
     return 0
 
 
