@@ -9,6 +9,7 @@ from typing import Protocol
 
 from clankie.core.conversation import Author
 from clankie.core.delivery import SeatState
+from clankie.core.receipt import Delivery
 from clankie.core.seat import (
     Activity,
     Capabilities,
@@ -41,7 +42,8 @@ class Seat:
     """A seat as it is stored. `granted` is the conversation its grant named.
 
     `last_ask` is kept to within some seconds. `parked_until` and `park_reason`: a usage limit.
-    `activity` was last reported by the session `activity_session` at `activity_at`.
+    `activity` was last reported by the session `activity_session` at `activity_at`. `stale`: the
+    occupant's session was retired by a reset; nothing is for it until another session begins.
     """
 
     id: str
@@ -59,7 +61,37 @@ class Seat:
     activity: Activity | None = None
     activity_session: str | None = None
     activity_at: datetime | None = None
+    stale: bool = False
     retired: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InFlight:
+    """An event that a seat may have seen and that has not ended.
+
+    `since`: when the page was written, and once it was acknowledged, when that was. Handoffs under
+    way too; an unresolved one is `uncertain`.
+    """
+
+    seat: str
+    event: SeatEvent
+    state: SeatState
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watch:
+    """A conversation wants to hear when something happens in another, or to a delivery.
+
+    `target` is the id of either; `depth` as that of a wake.
+    """
+
+    id: str
+    conversation: str
+    target: str
+    text: str
+    created_at: datetime
+    depth: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,15 +193,31 @@ class SeatStore(Protocol):
         """Note that it asked now."""
         ...
 
-    async def park(self, seat: str, until: datetime, reason: str) -> str | None:
+    async def park(self, seat: str, until: datetime | None, reason: str) -> str | None:
         """No input goes to it before then. What was stored at it is released, once with a notice.
 
-        Returns the conversation. Held Queues stay for their grace.
+        Returns the conversation. Held Queues stay for their grace. None: it takes input again.
         """
         ...
 
-    async def watching(self, seat: str, watch_id: str, target: str, text: str) -> None:
-        """Keep a watch of its conversation on a conversation or delivery, once for its id."""
+    async def projected(self, seat: str, session_id: str, cursor: int) -> None:
+        """The harness has the log up to here: its cursor moves, a span that is covered closes."""
+        ...
+
+
+class WatchStore(Protocol):
+    """What conversations watch; whoever tends the watches offers the input and forgets them."""
+
+    async def add(self, watch: Watch) -> None:
+        """Keep it, once for its id. Raises ConversationNotFoundError: where it belongs."""
+        ...
+
+    async def all(self) -> Sequence[Watch]:
+        """All that are kept, in order of making."""
+        ...
+
+    async def remove(self, watch: str) -> None:
+        """Forget one; also one that is not there."""
         ...
 
 
@@ -212,9 +260,11 @@ class MailStore(Protocol):
         ...
 
     async def reply(
-        self, seat: str, event: str, attempt: int, binding: str, text: str
+        self, seat: str, event: str, attempt: int, binding: str | None, text: str
     ) -> SeatState:
         """Publish the answer, end the attempt `replied`, its older members `absorbed`.
+
+        Without a binding it comes through the seat's own tools, whose token says whose it is.
 
         Raises:
             as `ack`, and DeliveryConflictError: it was answered with another text.
@@ -223,7 +273,12 @@ class MailStore(Protocol):
         ...
 
     async def sync(
-        self, seat: str, session_id: str, entries: Sequence[Entry], activity: Activity | None
+        self,
+        seat: str,
+        session_id: str,
+        entries: Sequence[Entry],
+        activity: Activity | None,
+        limits: SeatLimits,
     ) -> Synced:
         """Take transcript rows into the log, each once, and believe their exact evidence.
 
@@ -233,19 +288,31 @@ class MailStore(Protocol):
         """
         ...
 
-    async def projected(self, seat: str, session_id: str, cursor: int) -> None:
-        """The harness has the log up to here: its cursor moves, a span that is covered closes."""
-        ...
+    async def lapse(self, seat: str, event: str, attempt: int) -> SeatState:
+        """Its time is up, by the caller's clock, which does not jump.
 
-    async def lapse(self, limits: SeatLimits) -> Sequence[str]:
-        """End what is overdue: unacknowledged ones `uncertain`, unanswered ones `delivered`.
-
-        A native turn that still shows signs of life is not cut short. Returns the conversations.
+        `attempting` becomes `uncertain`; `taken` and `accepted` become `delivered` without an
+        answer; what has ended stays as it is. Members too. An unresolved handoff is `uncertain`,
+        which is said in the log.
         """
         ...
 
-    async def next_deadline(self, limits: SeatLimits) -> datetime | None:
-        """When `lapse` has something to do next."""
+    async def in_flight(self, seat: str | None = None) -> Sequence[InFlight]:
+        """What seats may have seen and has not ended: at this one, or (None) at any, also retired.
+
+        In the order in which it was given.
+        """
+        ...
+
+    async def offered(self, seat: str) -> Sequence[Delivery]:
+        """What is stored at it for its next poll, in order of arrival."""
+        ...
+
+    async def withdraw(self, seat: str, delivery: str, code: str, detail: str) -> bool:
+        """It may not go out any more: its attempt is released, its input fails with the code.
+
+        False when it is not stored at this seat any more.
+        """
         ...
 
     async def take_over(self, seat: str, reason: str, notice: str | None) -> Sequence[str]:
@@ -261,8 +328,4 @@ class MailStore(Protocol):
 
     async def counts(self, seat: str) -> Counts:
         """What waits and what is in flight at it."""
-        ...
-
-    async def open_events(self, seat: str) -> Sequence[SeatEvent]:
-        """What it may have seen and has not ended: to answer, to interrupt."""
         ...

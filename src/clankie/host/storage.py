@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from clankie.core.admission import Offer
 from clankie.core.conversation import Author, Conversation, Kind, Usage
@@ -22,6 +22,9 @@ from clankie.core.projection import Projection
 from clankie.core.receipt import Delivery
 from clankie.core.settings import ProjectionLimits, Settings, WakeLimits
 from clankie.core.wake import Again, Hold, Wake
+
+if TYPE_CHECKING:
+    from clankie.host.seatstore import MailStore, SeatStore, WatchStore
 
 
 class FencedError(RefusedError):
@@ -475,6 +478,9 @@ class Store(Protocol):
     goals: GoalStore
     attachments: AttachmentStore
     owner: OwnerStore
+    seats: SeatStore
+    mail: MailStore
+    watches: WatchStore
 
     async def boot(self) -> Recovered:
         """Begin as a new node: earlier nodes are dead, and what they had in flight is settled.
