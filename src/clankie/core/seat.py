@@ -12,7 +12,10 @@ import hashlib
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from clankie.core.mailbox import Piece
 
 _DELIVERIES: Final = bytes.fromhex("5f0c9a525f615d0e9f0b5a8f0d6d1c3e")
 """The namespace of `delivery_uuid`."""
@@ -137,7 +140,8 @@ class SeatEvent:
 
     `attempt` counts the attempts of the delivery, `generation` the starts of the service.
     `cursor` is where the words stand in the log; `members` are older deliveries that one reply
-    answers together with this one.
+    answers together with this one. `pieces` are its messages, oldest first and unframed, none for a
+    handoff: whoever writes the page makes the `content` that a harness reads of them.
     """
 
     id: str
@@ -154,6 +158,7 @@ class SeatEvent:
     cursor: int | None = None
     members: tuple[str, ...] = ()
     attribution: dict[str, str] = field(default_factory=dict[str, str])
+    pieces: tuple[Piece, ...] = ()
 
 
 def delivery_uuid(event: str, attempt: int) -> str:
