@@ -180,6 +180,99 @@ def consequence(state: ServiceState, *, joined: bool, again: bool) -> InputState
             assert_never(state)
 
 
+def seat_after_restart(state: SeatState) -> SeatState | None:
+    """What a new owner of the log makes of an attempt at a seat; None when it stays as it is.
+
+    What is taken or accepted goes on, its deadline counted from stored times.
+    """
+    match state:
+        case SeatState.ATTEMPTING:
+            return SeatState.UNCERTAIN
+        case (
+            SeatState.OFFERED
+            | SeatState.TAKEN
+            | SeatState.ACCEPTED
+            | SeatState.REPLIED
+            | SeatState.DELIVERED
+            | SeatState.REFUSED
+            | SeatState.RELEASED
+            | SeatState.FAILED
+            | SeatState.UNCERTAIN
+        ):
+            return None
+        case _:
+            assert_never(state)
+
+
+def seat_consequence(state: SeatState, *, member: bool, cancelled: bool = False) -> InputState:
+    """Where an input is when its attempt at a seat is `state`.
+
+    `member`: it went with a newer one, whose reply answers both. `cancelled`: the owner asked to
+    stop it and the harness reports that it did.
+    """
+    match state:
+        case SeatState.OFFERED | SeatState.RELEASED | SeatState.REFUSED:
+            return InputState.QUEUED
+        case SeatState.ATTEMPTING | SeatState.TAKEN | SeatState.ACCEPTED:
+            return InputState.RUNNING
+        case SeatState.REPLIED:
+            return InputState.ABSORBED if member else InputState.SETTLED
+        case SeatState.DELIVERED:
+            # No reply names it: each settles for itself.
+            return InputState.SETTLED
+        case SeatState.FAILED:
+            return InputState.CANCELLED if cancelled else InputState.FAILED
+        case SeatState.UNCERTAIN:
+            return InputState.UNCERTAIN
+        case _:
+            assert_never(state)
+
+
+def follow(delivery: str, before: InputState, after: InputState) -> tuple[InputState, ...]:
+    """The moves by which an input follows its attempt, in order; empty when it is there already.
+
+    Late evidence may take two: what was uncertain ran after all, and then was absorbed or stopped.
+    What the owner closed as unknown stays closed; the attempt alone records what came to be known.
+
+    Raises:
+        TransitionRefusedError: it cannot come there.
+    """
+    if before is after or before is InputState.ABANDONED:
+        return ()
+    late = {InputState.ABSORBED, InputState.CANCELLED}
+    if before is InputState.UNCERTAIN and after in late:
+        ran = move_input(delivery, before, InputState.RUNNING)
+        return ran, move_input(delivery, ran, after)
+    return (move_input(delivery, before, after),)
+
+
+@dataclass(frozen=True, slots=True)
+class SeatStep:
+    """One move of an attempt at a seat, with the moves of its input that follow from it."""
+
+    attempt: SeatState
+    inputs: tuple[InputState, ...]
+
+
+def seat_step(
+    attempt: str,
+    moved: tuple[SeatState, SeatState],
+    delivery: str,
+    before: InputState,
+    *,
+    member: bool = False,
+    cancelled: bool = False,
+) -> SeatStep:
+    """Check a move of an attempt at a seat together with what follows for its input.
+
+    Raises:
+        TransitionRefusedError: either of them is not in its table; nothing may be written then.
+    """
+    state = move_seat(attempt, *moved)
+    after = seat_consequence(state, member=member, cancelled=cancelled)
+    return SeatStep(state, follow(delivery, before, after))
+
+
 @dataclass(frozen=True, slots=True)
 class Transition:
     """One row of the append-only record of moves; `record` is a delivery or an attempt."""

@@ -109,12 +109,12 @@ class Projecting:
         """
         short = self._bounded(body)
         end = None if state is None else ENDS.get(state)
-        line = _rendered(at, author, short, end)
+        line = rendered(at, author, short, end)
         room = self.limits.budget - _MARKER_ROOM - self._used
         if not self._entries and len(line) + 2 > room:
             # The newest is never left out whole, however small the budget was made.
             short = _shortened(short, len(line) + 2 - room)
-            line = _rendered(at, author, short, end)
+            line = rendered(at, author, short, end)
         cost = len(line) + 2
         if self._full or cost > room:
             self._full = True
@@ -149,7 +149,8 @@ def _shortened(body: Message | Tool, over: int) -> Message | Tool:
             assert_never(body)
 
 
-def _rendered(at: datetime, author: Author, body: Message | Tool, end: str | None) -> str:
+def rendered(at: datetime, author: Author, body: Message | Tool, end: str | None) -> str:
+    """One entry as a line: when, who, and what was said or done; `end` as in `Entry`."""
     when = timestamp(at)[:16].replace("T", " ")
     match body:
         case Message(role=role, text=text, source=source):
