@@ -6,22 +6,18 @@ again, they are a record and no instruction.
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
 
 from clankie.host.framing import one_line
+from clankie.host.lines import ALL, SAID, lines
 from clankie.lanes.tools import DETAIL_LIMIT, Bench, Done, Tool
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from clankie.host.storage import EventPage
-
 EVENTS: Final = 50
-CHARACTERS: Final = 32_768
-_LINE: Final = 2_000
 
 Conversation = Annotated[str, msgspec.Meta(max_length=200, description="id of a conversation")]
 Count = Annotated[int, msgspec.Meta(ge=1, le=EVENTS, description="how many at most")]
@@ -51,53 +47,15 @@ class FinishArguments(msgspec.Struct, forbid_unknown_fields=True):
     reached: Annotated[bool, msgspec.Meta(description="false: it cannot be reached")]
 
 
-def _lines(page: EventPage, kinds: frozenset[str], limit: int) -> tuple[list[str], int | None]:
-    """The newest events that fit, oldest first, and the cursor of the first of them."""
-    lines: list[str] = []
-    room, first = CHARACTERS, None
-    for stored in reversed(page.events):
-        event: dict[str, Any] = json.loads(stored.data)
-        line = _line(event) if event.get("kind") in kinds else None
-        if line is None:
-            continue
-        room -= len(line) + 1
-        if room < 0 or len(lines) >= limit:
-            break
-        lines.append(line)
-        first = stored.cursor
-    return lines[::-1], first
-
-
-def _line(event: dict[str, Any]) -> str | None:
-    who = event.get("author", {}).get("id", "")
-    head = f"{event['cursor']} {event['at']} {event['kind']}"
-    match event["kind"]:
-        case "message":
-            rest = f"{event.get('role', '')} {who}: {event.get('text', '')}"
-        case "tool":
-            rest = f"{event.get('name', '')} {event.get('phase', '')}: {event.get('detail', '')}"
-        case "notice":
-            rest = f"{event.get('code', '')}: {event.get('text', '')}"
-        case "turn":
-            rest = f"{event.get('phase', '')} {event.get('code', '')}"
-        case _:
-            rest = ""
-    return one_line(f"{head} {rest}", _LINE)
-
-
-_ALL: Final = frozenset({"message", "tool", "notice", "turn", "reset"})
-_SAID: Final = frozenset({"message"})
-
-
 async def _read_conversation(arguments: ReadConversationArguments, bench: Bench) -> Done:
     page = await bench.host.read_conversation(
         arguments.conversation, before=arguments.before, limit=arguments.limit
     )
-    lines, first = _lines(page, _ALL, arguments.limit)
-    text = _shown(bench, arguments.conversation or "this conversation", lines)
+    found, first = lines(page, ALL, arguments.limit)
+    text = _shown(bench, arguments.conversation or "this conversation", found)
     if first is not None and first > page.oldest:
         text += f"\nThere is more before: go on with before {first}."
-    return Done(text, f"{len(lines)} events")
+    return Done(text, f"{len(found)} events")
 
 
 async def _observe_room(arguments: ObserveArguments, bench: Bench) -> Done:
@@ -105,12 +63,12 @@ async def _observe_room(arguments: ObserveArguments, bench: Bench) -> Done:
     page = await bench.host.read_conversation(
         arguments.conversation, before=None, limit=arguments.limit * 10
     )
-    lines, _ = _lines(page, _SAID, arguments.limit)
-    return Done(_shown(bench, arguments.conversation, lines), f"{len(lines)} messages")
+    found, _ = lines(page, SAID, arguments.limit)
+    return Done(_shown(bench, arguments.conversation, found), f"{len(found)} messages")
 
 
-def _shown(bench: Bench, conversation: str, lines: Sequence[str]) -> str:
-    return bench.quoted("log", conversation, "\n".join(lines) or "(nothing)")
+def _shown(bench: Bench, conversation: str, found: Sequence[str]) -> str:
+    return bench.quoted("log", conversation, "\n".join(found) or "(nothing)")
 
 
 async def _finish_goal(arguments: FinishArguments, bench: Bench) -> Done:
