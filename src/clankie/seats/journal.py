@@ -1,0 +1,191 @@
+"""What this seat's pump took, in a file that outlives it: nothing is handed over twice.
+
+Rule 1: a line is on disk before the words leave, and another after it is known what became of them.
+        A line without the second one means that nobody knows; it is never tried again.
+Rule 2: an attempt that stands here is never handed over again, by whatever pump.
+Rule 3: of words that were typed only a digest is kept.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final
+
+from clankie.core.seat import delivery_uuid
+from clankie.seats.rows import Known, Typed, digest_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from clankie.core.seat import SeatEvent
+    from clankie.host.ports import Clock
+    from clankie.seats.folder import Folder
+
+TAKEN: Final = "taken.jsonl"
+KEPT: Final = 1_000
+"""Attempts that are kept when the file is written anew; the service asks about no older ones."""
+LARGEST: Final = 1_048_576
+"""Bytes of the file beyond which a starting pump writes it anew."""
+
+
+class KnownState(StrEnum):
+    """How far an attempt got on this side."""
+
+    HANDING = "handing"  # the words may have left
+    TAKEN = "taken"  # the harness has them
+    REFUSED = "refused"  # nothing left, for certain
+    TOLD = "told"  # the service knows which
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Took:
+    """An attempt that stands in the journal."""
+
+    event: str
+    attempt: int
+    binding: str
+    generation: int
+    state: KnownState
+    reason: str = ""
+
+
+Key = tuple[str, int]
+
+
+class Journal:
+    """The file, and what it says. One pump of a seat writes it at a time."""
+
+    def __init__(self, folder: Folder, clock: Clock) -> None:
+        self._folder, self._clock = folder, clock
+        self._took: dict[Key, Took] = {}
+        self._typed: list[Typed] = []
+        for line in _lines(folder):
+            self._read(line)
+        if len(folder.get(TAKEN)) > LARGEST:
+            self._shorten()
+        # A line that a crash cut off ends here, so that the next one stands by itself.
+        self._append(b"\n")
+
+    @property
+    def generation(self) -> int:
+        """The highest start of the service that was seen; 0 before the first event."""
+        return max((one.generation for one in self._took.values()), default=0)
+
+    def has(self, event: SeatEvent) -> bool:
+        """Whether this attempt was handed over, or may have been."""
+        return (event.id, event.attempt) in self._took
+
+    def begin(self, event: SeatEvent, binding: str) -> None:
+        """Note that its words leave now."""
+        self._note(
+            Took(
+                event=event.id,
+                attempt=event.attempt,
+                binding=binding,
+                generation=event.generation,
+                state=KnownState.HANDING,
+            )
+        )
+
+    def taken(self, event: str, attempt: int) -> None:
+        """The harness has it."""
+        self._note(replace(self._took[event, attempt], state=KnownState.TAKEN))
+
+    def refused(self, event: str, attempt: int, reason: str) -> None:
+        """Nothing left, for certain."""
+        self._note(replace(self._took[event, attempt], state=KnownState.REFUSED, reason=reason))
+
+    def told(self, event: str, attempt: int) -> None:
+        """The service knows what became of it."""
+        self._note(replace(self._took[event, attempt], state=KnownState.TOLD))
+
+    def untold(self) -> list[Took]:
+        """What the service has not confirmed to know, oldest first."""
+        states = {KnownState.TAKEN, KnownState.REFUSED}
+        return [one for one in self._took.values() if one.state in states]
+
+    def typed(self, event: SeatEvent, text: str) -> None:
+        """Note, before it is done, that these words are typed for this event."""
+        at = self._clock.now()
+        one = Typed(event=event.id, attempt=event.attempt, digest=digest_of(text), at=at)
+        self._typed.append(one)
+        self._append(_line(_typed_to_json(one)))
+
+    def known(self) -> Known:
+        """What a row of the transcript may be joined to."""
+        return _known(self._took, self._typed)
+
+    def _note(self, took: Took) -> None:
+        self._took[took.event, took.attempt] = took
+        self._append(_line(_took_to_json(took)))
+
+    def _append(self, line: bytes) -> None:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(self._folder.file(TAKEN), flags, 0o600)
+        try:
+            os.write(descriptor, line)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def _read(self, line: dict[str, Any]) -> None:
+        _place(line, self._took, self._typed)
+
+    def _shorten(self) -> None:
+        self._took = dict(list(self._took.items())[-KEPT:])
+        self._typed = self._typed[-KEPT:]
+        lines = [_line(_took_to_json(one)) for one in self._took.values()]
+        lines += [_line(_typed_to_json(one)) for one in self._typed]
+        self._folder.put(TAKEN, b"".join(lines))
+
+
+def known(folders: Iterable[Folder]) -> Known:
+    """What the journals of these seats know. For hooks, which write nothing there."""
+    took: dict[Key, Took] = {}
+    typed: list[Typed] = []
+    for folder in folders:
+        for line in _lines(folder):
+            _place(line, took, typed)
+    return _known(took, typed)
+
+
+def _known(took: dict[Key, Took], typed: list[Typed]) -> Known:
+    ids = {delivery_uuid(event, attempt): (event, attempt) for event, attempt in took}
+    return Known(ids=ids, typed=tuple(typed))
+
+
+def _lines(folder: Folder) -> Iterable[dict[str, Any]]:
+    for line in folder.get(TAKEN).splitlines():
+        try:
+            found = json.loads(line)
+        except ValueError:
+            continue  # cut off by a crash before its words left: a line is whole before they do
+        if isinstance(found, dict):
+            yield found
+
+
+def _place(line: dict[str, Any], took: dict[Key, Took], typed: list[Typed]) -> None:
+    try:
+        if "digest" in line:
+            typed.append(Typed(**{**line, "at": datetime.fromisoformat(line["at"])}))
+            return
+        one = Took(**{**line, "state": KnownState(line["state"])})
+    except (TypeError, ValueError, KeyError):
+        return
+    took[one.event, one.attempt] = one
+
+
+def _took_to_json(one: Took) -> dict[str, Any]:
+    return {name: getattr(one, name) for name in Took.__slots__}
+
+
+def _typed_to_json(one: Typed) -> dict[str, Any]:
+    return {name: getattr(one, name) for name in Typed.__slots__} | {"at": one.at.isoformat()}
+
+
+def _line(value: dict[str, Any]) -> bytes:
+    return json.dumps(value).encode() + b"\n"
