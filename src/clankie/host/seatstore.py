@@ -83,7 +83,8 @@ class InFlight:
 class Watch:
     """A conversation wants to hear when something happens in another, or to a delivery.
 
-    `target` is the id of either; `depth` as that of a wake.
+    `target` is the id of either, `since` the cursor of a conversation's last event when it was set;
+    `depth` as that of a wake.
     """
 
     id: str
@@ -91,6 +92,7 @@ class Watch:
     target: str
     text: str
     created_at: datetime
+    since: int = 0
     depth: int = 1
 
 
@@ -233,12 +235,14 @@ class MailStore(Protocol):
         limits: SeatLimits,
         responding: bool,
         budget: int,
+        cleared: frozenset[str] = frozenset(),
     ) -> Taken:
         """Move what the next page holds to `attempting`, or read the page of this poll id again.
 
         An open handoff span with something in it comes first and alone; while one is in flight
         nothing else is given. `responding`: the native turn runs, so held Queues are withheld.
-        `budget`: characters of a handoff. Empty while a run of the service lane is open.
+        `budget`: characters of a handoff. Empty while a run of the service lane is open. `cleared`:
+        deliveries of rooms whose authority was checked just now; others of rooms stay.
         """
         ...
 
