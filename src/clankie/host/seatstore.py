@@ -96,6 +96,20 @@ class Watch:
     depth: int = 1
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """A poll that asks for its page.
+
+    `responding`: the native turn runs, so held Queues are withheld. `cleared`: deliveries of rooms
+    whose authority was checked just now; others of rooms are not given.
+    """
+
+    binding: str
+    poll_id: str
+    responding: bool = False
+    cleared: frozenset[str] = frozenset()
+
+
 @dataclass(frozen=True, slots=True)
 class Taken:
     """The page of a poll. `again`: this poll id had it before."""
@@ -226,23 +240,12 @@ class WatchStore(Protocol):
 class MailStore(Protocol):
     """What seats are given, and what they showed of it."""
 
-    async def take(
-        self,
-        seat: str,
-        *,
-        binding: str,
-        poll_id: str,
-        limits: SeatLimits,
-        responding: bool,
-        budget: int,
-        cleared: frozenset[str] = frozenset(),
-    ) -> Taken:
+    async def take(self, seat: str, ask: Ask, *, limits: SeatLimits, budget: int) -> Taken:
         """Move what the next page holds to `attempting`, or read the page of this poll id again.
 
         An open handoff span with something in it comes first and alone; while one is in flight
-        nothing else is given. `responding`: the native turn runs, so held Queues are withheld.
-        `budget`: characters of a handoff. Empty while a run of the service lane is open. `cleared`:
-        deliveries of rooms whose authority was checked just now; others of rooms stay.
+        nothing else is given. `budget`: characters of a handoff. Empty while a run of the service
+        lane is open.
         """
         ...
 
