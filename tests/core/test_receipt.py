@@ -66,8 +66,8 @@ def test_what_the_owner_closed_still_says_what_is_known() -> None:
     assert text.endswith("tools run: none; closed as unknown.")
 
 
-def test_without_an_attempt_of_ours_nothing_more_is_claimed() -> None:
-    found = lost(attempts=(attempt(SeatState.UNCERTAIN),))
+def test_without_an_attempt_that_was_lost_nothing_more_is_claimed() -> None:
+    found = lost(attempts=(attempt(SeatState.RELEASED, seat="seat-1", occupant="o-1"),))
     assert explain(found) == "Nothing is known of how it ended."
 
 

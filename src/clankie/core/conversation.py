@@ -367,16 +367,63 @@ def may_read(reader: Conversation, other: Conversation) -> bool:
     return reader.id == other.id or reader.kind is not Kind.ROOM
 
 
-def conversation_to_wire(conversation: Conversation) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DriverView:
+    """The seat that drives a conversation, as lists show it.
+
+    `state`: live, holding, absent or parked. `since`: when it was attached. `hold_until` and
+    `grace_until` are set while they run.
+    """
+
+    seat: str
+    harness: str
+    state: str
+    since: datetime
+    last_ask: datetime | None = None
+    hold_until: datetime | None = None
+    grace_until: datetime | None = None
+
+    @property
+    def listens(self) -> bool:
+        """Whether what waits is this seat's to take."""
+        return self.state in {"live", "holding"}
+
+    def to_wire(self) -> dict[str, str]:
+        """``{"kind": "seat", …}``; times that are not known are left out."""
+        times = {
+            "since": self.since,
+            "last_ask": self.last_ask,
+            "hold_until": self.hold_until,
+            "grace_until": self.grace_until,
+        }
+        return {
+            "kind": "seat",
+            "seat": self.seat,
+            "harness": self.harness,
+            "state": self.state,
+            **{name: timestamp(at) for name, at in times.items() if at is not None},
+        }
+
+
+def state_of(conversation: Conversation, driver: DriverView | None = None) -> State:
+    """What it is doing, the seat that drives it considered: what waits for that one is not run."""
+    state = conversation.state
+    waits = state is State.RUNNING and not conversation.running
+    return State.WAITING_SEAT if waits and driver is not None and driver.listens else state
+
+
+def conversation_to_wire(
+    conversation: Conversation, driver: DriverView | None = None
+) -> dict[str, Any]:
     """As `/v1/conversations` lists it. The service lane drives what no seat is attached to."""
     wire: dict[str, Any] = {
         "id": conversation.id,
         "name": conversation.name,
         "kind": conversation.kind,
-        "state": conversation.state,
+        "state": state_of(conversation, driver),
         "revision": conversation.revision,
         "cursor": conversation.cursor,
-        "driver": {"kind": "service"},
+        "driver": {"kind": "service"} if driver is None else driver.to_wire(),
         "unread_reports": conversation.unread_reports,
         "uncertain": conversation.uncertain,
         "created_at": timestamp(conversation.created_at),

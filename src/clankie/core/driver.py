@@ -13,6 +13,8 @@ from enum import StrEnum
 from typing import assert_never
 
 from clankie.core.admission import Origin, Reach
+from clankie.core.mailbox import kind_of
+from clankie.core.seat import EventKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,8 @@ class Presence(StrEnum):
 class Standing:
     """The seat attached to a conversation. `proven`: its room authority is established.
 
-    `remote`: a lead seat on another machine, which has no fallback here.
+    `remote`: a lead seat on another machine, which has no fallback here. `kinds`: the events that
+    its adapter can hand over.
     """
 
     seat: str
@@ -43,6 +46,7 @@ class Standing:
     presence: Presence
     proven: bool = True
     remote: bool = False
+    kinds: frozenset[EventKind] = frozenset(EventKind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +81,15 @@ Destination = ToService | ToSeat | Wait | Refuse
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Addressed:
-    """What decides where an input may go."""
+    """What decides where an input may go.
+
+    `refused`: the occupant that sits there now refused it once, for certain.
+    """
 
     origin: Origin
     reach: Reach = Reach.CONVERSATION
     occupant: str | None = None
+    refused: bool = False
 
 
 def never_to_seat(origin: Origin) -> bool:
@@ -113,8 +121,13 @@ def _bound(addressed: Addressed, seat: Standing | None) -> Destination:
         return Wait("recipient_absent")
     if seat.occupant != addressed.occupant:
         return Wait("recipient_changed")
+    if addressed.refused:
+        # There is no other recipient. A held Queue is the owner's, who should hear of it at once.
+        held = addressed.reach is Reach.HELD_QUEUE
+        return Refuse("refused_by_seat") if held else Wait("recipient_refused")
     if not _takes(addressed, seat):
-        return Wait("recipient_unproven")
+        unable = kind_of(addressed.origin) not in seat.kinds
+        return Wait("recipient_unable" if unable else "recipient_unproven")
     return ToSeat(seat.seat, seat.occupant)
 
 
@@ -130,5 +143,10 @@ def _open(addressed: Addressed, seat: Standing | None) -> Destination:
 
 def _takes(addressed: Addressed, seat: Standing) -> bool:
     if never_to_seat(addressed.origin) or seat.presence is Presence.ABSENT:
+        return False
+    if kind_of(addressed.origin) not in seat.kinds:
+        return False
+    if addressed.refused and not never_on_service(addressed):
+        # As if no seat were there. What no other may run is offered again at the next poll.
         return False
     return seat.proven or addressed.origin is not Origin.ROOM

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from clankie.core.admission import Reach
 from clankie.core.conversation import timestamp
-from clankie.core.delivery import AttemptState, InputState, ServiceState
+from clankie.core.delivery import AttemptState, InputState, SeatState, ServiceState
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -124,6 +124,8 @@ class Delivery:
     depth: int = 0
     reach: Reach = Reach.CONVERSATION
     occupant: str | None = None
+    channel: str | None = None
+    name: str = ""
     tries: int = 0
     attempts: tuple[Attempt, ...] = ()
 
@@ -159,27 +161,69 @@ def tool_started(delivery: Delivery) -> bool:
 
 
 def explain(delivery: Delivery) -> str | None:
-    """What is known of an input that did not end well, in one sentence; else None."""
+    """What is known of an input that did not end well, or that a seat has, in one sentence."""
     match delivery.state:
         case InputState.UNCERTAIN | InputState.ABANDONED:
             return _uncertain(delivery)
         case InputState.FAILED | InputState.NOT_SENT | InputState.CANCELLED:
             return delivery.detail
         case InputState.QUEUED:
-            return None if delivery.held is None else f"It is held: {delivery.held}."
-        case InputState.RUNNING | InputState.SETTLED | InputState.ABSORBED:
+            return _at_seat(delivery) if delivery.held is None else f"It is held: {delivery.held}."
+        case InputState.RUNNING:
+            return _at_seat(delivery)
+        case InputState.SETTLED | InputState.ABSORBED:
             return None
         case _:
             assert_never(delivery.state)
 
 
 def _uncertain(delivery: Delivery) -> str:
-    lost = next((a for a in reversed(delivery.attempts) if a.state is ServiceState.UNCERTAIN), None)
+    lost = next((a for a in reversed(delivery.attempts) if _is_lost(a)), None)
     if lost is None:
         return "Nothing is known of how it ended."
-    asked = lost.asked_at or lost.started_at
-    tools = ", ".join(f"{tool.name} ({tool.state})" for tool in lost.tools) or "none"
     closed = "; closed as unknown" if delivery.state is InputState.ABANDONED else ""
+    if lost.seat is not None:
+        cause = f"; {delivery.detail}" if delivery.detail else ""
+        return f"{_given(lost)}; {_evidence(lost)}{cause}{closed}."
+    tools = ", ".join(f"{tool.name} ({tool.state})" for tool in lost.tools) or "none"
     cause = delivery.detail or "the process died before an answer was stored"
-    when = timestamp(asked)[11:16]
-    return f"The model was asked at {when} UTC; {cause}; tools run: {tools}{closed}."
+    when = _clock(lost.asked_at or lost.started_at)
+    return f"The model was asked at {when}; {cause}; tools run: {tools}{closed}."
+
+
+def _is_lost(attempt: Attempt) -> bool:
+    return attempt.state is ServiceState.UNCERTAIN or attempt.state is SeatState.UNCERTAIN
+
+
+def _at_seat(delivery: Delivery) -> str | None:
+    """Where an input stands whose last attempt is at a seat, or was given back by one."""
+    last = delivery.attempts[-1] if delivery.attempts else None
+    if last is None or last.seat is None:
+        return None
+    match last.state:
+        case SeatState.OFFERED:
+            return f"It waits at the seat {last.seat} for its next poll."
+        case SeatState.REFUSED | SeatState.RELEASED:
+            why = "" if last.code is None else f" ({last.code})"
+            done = "refused it" if last.state is SeatState.REFUSED else "did not take it"
+            return f"The seat {last.seat} {done}{why}; it waits again."
+        case _:
+            return f"{_given(last)}; {_evidence(last)}."
+
+
+def _given(attempt: Attempt) -> str:
+    when = _clock(attempt.asked_at or attempt.started_at)
+    return f"It was given to the seat {attempt.seat} at {when}"
+
+
+def _evidence(attempt: Attempt) -> str:
+    """What the harness itself has shown of it."""
+    if attempt.proof is not None:
+        return "its transcript shows the words"
+    if attempt.acknowledged_at is not None:
+        return f"it was acknowledged at {_clock(attempt.acknowledged_at)}"
+    return "no acknowledgement came"
+
+
+def _clock(at: datetime) -> str:
+    return f"{timestamp(at)[11:16]} UTC"
