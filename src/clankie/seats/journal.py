@@ -53,6 +53,7 @@ class Took:
     reason: str = ""
 
 
+_UNTOLD: Final = frozenset({KnownState.TAKEN, KnownState.REFUSED})
 Key = tuple[str, int]
 
 
@@ -91,22 +92,27 @@ class Journal:
             )
         )
 
-    def taken(self, event: str, attempt: int) -> None:
+    def taken(self, event: str, attempt: int) -> Took:
         """The harness has it."""
-        self._note(replace(self._took[event, attempt], state=KnownState.TAKEN))
+        return self._note(replace(self._took[event, attempt], state=KnownState.TAKEN))
 
-    def refused(self, event: str, attempt: int, reason: str) -> None:
+    def refused(self, event: str, attempt: int, reason: str) -> Took:
         """Nothing left, for certain."""
-        self._note(replace(self._took[event, attempt], state=KnownState.REFUSED, reason=reason))
+        took = self._took[event, attempt]
+        return self._note(replace(took, state=KnownState.REFUSED, reason=reason))
 
     def told(self, event: str, attempt: int) -> None:
         """The service knows what became of it."""
         self._note(replace(self._took[event, attempt], state=KnownState.TOLD))
 
+    def word(self, event: SeatEvent) -> Took | None:
+        """What is still to be told of an attempt that stands here; None when nothing is."""
+        took = self._took[event.id, event.attempt]
+        return took if took.state in _UNTOLD else None
+
     def untold(self) -> list[Took]:
         """What the service has not confirmed to know, oldest first."""
-        states = {KnownState.TAKEN, KnownState.REFUSED}
-        return [one for one in self._took.values() if one.state in states]
+        return [one for one in self._took.values() if one.state in _UNTOLD]
 
     def typed(self, event: SeatEvent, text: str) -> None:
         """Note, before it is done, that these words are typed for this event."""
@@ -119,9 +125,10 @@ class Journal:
         """What a row of the transcript may be joined to."""
         return _known(self._took, self._typed)
 
-    def _note(self, took: Took) -> None:
+    def _note(self, took: Took) -> Took:
         self._took[took.event, took.attempt] = took
         self._append(_line(_took_to_json(took)))
+        return took
 
     def _append(self, line: bytes) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC

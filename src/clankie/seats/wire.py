@@ -1,0 +1,136 @@
+"""Values of a seat as JSON, both ways. Hooks import this: the standard library only."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from clankie.core.seat import EventKind, SeatEvent
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Mapping, Sequence
+
+    from clankie.core.seat import Capabilities, Entry
+
+Json = dict[str, Any]
+ENTRIES: Final = 100
+"""Entries of one request."""
+BODY: Final = 768 * 1024
+"""Bytes of one request."""
+TEXT: Final = 16_384
+"""Characters of one row; what is longer is cut, and says so."""
+DETAIL: Final = 4_096
+"""Characters of a tool's detail."""
+_ID: Final = 200
+
+
+def cut(text: str, limit: int = TEXT) -> str:
+    """At most `limit` characters; what was cut off is said at the end."""
+    if len(text) <= limit:
+        return text
+    note = f"\n[cut here: {len(text)} characters in the harness]"
+    return text[: limit - len(note)] + note
+
+
+def entry_to_json(one: Entry) -> Json:
+    """A row as the service takes it; members that say nothing are left out."""
+    wire: Json = {"id": one.id, "kind": one.kind.value, "at": one.at.isoformat()}
+    if one.text:
+        # Halves of a character, which a broken row may hold, are no JSON.
+        wire["text"] = cut(one.text).encode("utf-8", "replace").decode()
+    if one.native_parent is not None:
+        wire["native_parent"] = one.native_parent
+    if one.tool is not None:
+        wire["tool"] = _tool(one.tool)
+    if one.evidence is not None:
+        proof = one.evidence
+        wire["delivery_evidence"] = {
+            "event": proof.event,
+            "attempt": proof.attempt,
+            "proof": proof.proof.value,
+            "value": proof.value,
+        }
+    if one.limit is not None:
+        resets = one.limit.resets_at
+        wire["limit"] = {
+            "window": one.limit.window,
+            "occurred_at": one.limit.occurred_at.isoformat(),
+            "resets_at": None if resets is None else resets.isoformat(),
+        }
+    return wire
+
+
+def _tool(given: Mapping[str, Any]) -> Json:
+    detail = given.get("detail", "")
+    text = detail if isinstance(detail, str) else json.dumps(detail, default=str)
+    return {
+        "name": str(given.get("name", "tool"))[:_ID],
+        "call_id": str(given.get("call_id", ""))[:_ID],
+        "phase": given.get("phase", "started"),
+        "detail": cut(text, DETAIL).encode("utf-8", "replace").decode(),
+    }
+
+
+def batches(entries: Iterable[Json]) -> Generator[list[Json], None, None]:
+    """Split rows into requests that are within the bounds."""
+    batch: list[Json] = []
+    size = 0
+    for one in entries:
+        weight = len(json.dumps(one)) + 1
+        if batch and (len(batch) == ENTRIES or size + weight > BODY):
+            yield batch
+            batch, size = [], 0
+        batch.append(one)
+        size += weight
+    if batch:
+        yield batch
+
+
+def capabilities_to_json(one: Capabilities) -> Json:
+    """What an adapter declared, as registration takes it."""
+    return {
+        "kinds": sorted(kind.value for kind in one.kinds),
+        "transcript": one.transcript,
+        "steer": one.steer,
+        "interrupt": one.interrupt,
+        "version": one.version,
+    }
+
+
+def event_of(wire: Mapping[str, Any]) -> SeatEvent:
+    """An event of a page; members that this version does not know are ignored.
+
+    Raises KeyError, TypeError or ValueError where one that it needs is missing or wrong.
+    """
+    attempt, generation = wire["attempt"], wire["generation"]
+    if not isinstance(attempt, int) or not isinstance(generation, int):
+        raise TypeError("attempt and generation are numbers")
+    cursor = wire.get("cursor")
+    return SeatEvent(
+        id=_text(wire, "id"),
+        kind=EventKind(wire["kind"]),
+        source=_text(wire, "source"),
+        content=_text(wire, "content"),
+        created_at=datetime.fromisoformat(wire["created_at"]),
+        deadline=datetime.fromisoformat(wire["deadline"]),
+        conversation=_text(wire, "conversation"),
+        attempt=attempt,
+        generation=generation,
+        reply=wire.get("reply") is True,
+        steer=wire.get("steer") is True,
+        cursor=cursor if isinstance(cursor, int) else None,
+        members=_strings(wire.get("members", ())),
+        attribution={str(k): str(v) for k, v in dict(wire.get("attribution") or {}).items()},
+    )
+
+
+def _text(wire: Mapping[str, Any], name: str) -> str:
+    value = wire[name]
+    if not isinstance(value, str):
+        raise TypeError(f"{name} is text")
+    return value
+
+
+def _strings(found: Sequence[Any]) -> tuple[str, ...]:
+    return tuple(str(one) for one in found)
