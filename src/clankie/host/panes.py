@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Final, Protocol
 
 LONGEST: Final = 65_536
@@ -46,7 +47,12 @@ class NotTypableError(PaneError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pane:
-    """A pane as it is now. `pid` leads its terminal; `command` is what runs in its foreground."""
+    """A pane as it is now. `pid` leads its terminal; `command` is what runs in its foreground.
+
+    `touched_at`: when a person last pressed a key in, or opened, a terminal that shows it, to the
+    second and never too late; None where the host of panes cannot say. Keys that we send do not
+    count.
+    """
 
     id: str
     session: str
@@ -55,6 +61,7 @@ class Pane:
     directory: str
     command: str
     dead: bool = False
+    touched_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +98,8 @@ class PaneHost(Protocol):
 
     async def type(self, pane: str, text: str) -> None:
         """Put words into its input as one bracketed paste, without Enter.
+
+        A pane whose keys go elsewhere (a person scrolls back in it) is `in_mode`: not typable.
 
         Raises NotTypableError (nothing was typed), PaneGoneError, or PaneError (unknown).
         """
