@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from api.kit import Api, open_api
+from api.sockets import Served, on_sockets
 from fakes.clock import FakeClock
 from fakes.hall import Machine
 
@@ -14,3 +15,9 @@ from fakes.hall import Machine
 async def api(tmp_path: Path) -> AsyncIterator[Api]:
     async with Machine(tmp_path, FakeClock()).on() as hall:
         yield open_api(hall, tmp_path)
+
+
+@pytest.fixture
+async def served(api: Api) -> AsyncIterator[Served]:
+    async with on_sockets(api) as found:
+        yield found

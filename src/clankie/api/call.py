@@ -14,6 +14,7 @@ from clankie.api.rights import RIGHTS
 from clankie.core import ids
 from clankie.core.conversation import Principal
 from clankie.core.errors import ConversationNotFoundError, NotAllowedError
+from clankie.core.seat_errors import SeatNotFoundError
 
 if TYPE_CHECKING:
     from starlette.types import Scope
@@ -62,6 +63,16 @@ class Call:
             if seat is None or seat.seat != self.author.id:
                 raise ConversationNotFoundError(conversation)
         return conversation
+
+    def sits(self, seat: str) -> str:
+        """The seat's id, if this principal may act on it. Call it after `allow`.
+
+        Raises:
+            SeatNotFoundError: a seat names another seat.
+        """
+        if self.author.principal is Principal.SEAT and self.author.id != seat:
+            raise SeatNotFoundError(seat)
+        return seat
 
 
 def caller_of(scope: Scope) -> Caller:

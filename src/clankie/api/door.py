@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from clankie.api.assets import Files
+from clankie.api.bank_sessions import McpSessions
 from clankie.api.login_codes import LoginCodes
 from clankie.api.markdown import Rendered
 from clankie.api.streams import Streams
@@ -38,6 +39,7 @@ class Door:
     streams: Streams = field(default_factory=Streams)
     codes: LoginCodes = field(default_factory=LoginCodes)
     rendered: Rendered = field(default_factory=Rendered)
+    mcp: McpSessions = field(default_factory=McpSessions)
     files: Files = field(init=False)
 
     def __post_init__(self) -> None:

@@ -4,7 +4,7 @@ RefusedError
 ├── BadJsonError, UnsupportedMediaTypeError, BodyTooLargeError, HeadersTooLargeError   its form
 ├── UnknownHostError, ForeignOriginError                                     where it comes from
 ├── TokenMissingError, TokenUnknownError                                     who sends it
-├── CredentialNotFoundError                                                  what it names
+├── CredentialNotFoundError, SessionNotFoundError                           what it names
 └── TooManyStreamsError                                                      how much it wants
 """
 
@@ -105,6 +105,15 @@ class CredentialNotFoundError(RefusedError):
             f"There is no credential {name!r}. List them with `clankie credentials list`.",
             name=name,
         )
+
+
+class SessionNotFoundError(RefusedError):
+    """There is no such session of this token, or not any more."""
+
+    code = "session_not_found"
+
+    def __init__(self) -> None:
+        super().__init__("There is no such session of this token. Begin a new one (initialize).")
 
 
 class TooManyStreamsError(RefusedError):

@@ -168,12 +168,7 @@ def read_query(raw: bytes) -> Query:
     Raises:
         InvalidFieldError: names the parameter.
     """
-    try:
-        given = dict(
-            parse_qsl(raw.decode("latin-1"), keep_blank_values=True, max_num_fields=_FIELDS)
-        )
-    except ValueError as error:
-        raise InvalidFieldError("query", f"at most {_FIELDS} parameters") from error
+    given = parameters(raw)
     before = _whole(given, "before", 1, CURSORS)
     after = _whole(given, "after", 0, CURSORS)
     if before is not None and after is not None:
@@ -183,8 +178,22 @@ def read_query(raw: bytes) -> Query:
         after=after or 0,
         before=before,
         limit=PAGE_DEFAULT if limit is None else limit,
-        wait=_seconds(given),
+        wait=min(seconds(given), WAIT),
     )
+
+
+def parameters(raw: bytes) -> Mapping[str, str]:
+    """What stands behind the question mark; of a repeated name the last.
+
+    Raises:
+        InvalidFieldError: there are too many.
+    """
+    try:
+        return dict(
+            parse_qsl(raw.decode("latin-1"), keep_blank_values=True, max_num_fields=_FIELDS)
+        )
+    except ValueError as error:
+        raise InvalidFieldError("query", f"at most {_FIELDS} parameters") from error
 
 
 def _whole(given: Mapping[str, str], name: str, low: int, high: int) -> int | None:
@@ -198,14 +207,15 @@ def _whole(given: Mapping[str, str], name: str, low: int, high: int) -> int | No
     return int(text)
 
 
-def _seconds(given: Mapping[str, str]) -> float:
+def seconds(given: Mapping[str, str]) -> float:
+    """The parameter `wait`, not below 0. Raises InvalidFieldError."""
     try:
         wait = float(given.get("wait", "0"))
     except ValueError as error:
         raise InvalidFieldError("wait", "seconds") from error
     if math.isnan(wait):
         raise InvalidFieldError("wait", "seconds")
-    return min(max(wait, 0.0), WAIT)
+    return max(wait, 0.0)
 
 
 def _last_event(head: Mapping[bytes, bytes], after: int) -> int:

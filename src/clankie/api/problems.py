@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from clankie.api import errors as wire
 from clankie.api.replies import Reply
 from clankie.core import errors
+from clankie.core import seat_errors as seats
 from clankie.core.goal import GoalNotFoundError, SeatDrivesError
 from clankie.core.wake import WakeLimitError
 from clankie.host import journal
@@ -37,7 +38,11 @@ STATUS: Final[Mapping[type[errors.ClankieError], int]] = {
     errors.AttachmentNotFoundError: 404,
     errors.McpServerNotFoundError: 404,
     wire.CredentialNotFoundError: 404,
+    wire.SessionNotFoundError: 404,
     GoalNotFoundError: 404,
+    seats.SeatNotFoundError: 404,
+    seats.EventNotFoundError: 404,
+    seats.ApprovalNotFoundError: 404,
     errors.DeliveryConflictError: 409,
     errors.UnconfirmedError: 409,
     errors.RevisionConflictError: 409,
@@ -45,11 +50,16 @@ STATUS: Final[Mapping[type[errors.ClankieError], int]] = {
     errors.TransitionRefusedError: 409,
     errors.RunInProgressError: 409,
     SeatDrivesError: 409,
+    seats.AttachmentConflictError: 409,
+    seats.SeatSupersededError: 409,
+    seats.OccupantChangedError: 409,
+    seats.SessionConflictError: 409,
     errors.CursorAheadError: 409,
     WakeLimitError: 409,
     errors.CursorGoneError: 410,
     errors.ReceiptExpiredError: 410,
     errors.ConversationClosedError: 410,
+    seats.GrantUnknownError: 410,
     wire.BodyTooLargeError: 413,
     wire.UnsupportedMediaTypeError: 415,
     wire.UnknownHostError: 421,
@@ -114,6 +124,9 @@ def _known(error: errors.ClankieError, ids: Ids) -> Reply:
     status, headers = STATUS[kind], list[tuple[bytes, bytes]]()
     if status == HTTPStatus.SERVICE_UNAVAILABLE:
         headers.append((b"retry-after", RETRY_AFTER.get(type(error), "1").encode()))
+    if isinstance(error, errors.ShuttingDownError):
+        # Whoever comes back comes to the next start, on another connection.
+        headers.append((b"connection", b"close"))
     if status == HTTPStatus.UNAUTHORIZED:
         headers.append(_CHALLENGE)
     return problem(status, error.code, error.detail, error.facts, headers)

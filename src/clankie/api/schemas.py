@@ -4,13 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import Field, fields, is_dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final
 
+from clankie.api import seat_schemas
 from clankie.api.bodies import DELIVERY
+from clankie.api.schema_words import (
+    ANY_OBJECT,
+    COUNT,
+    CURSOR,
+    FLAG,
+    NULL,
+    NUMBER,
+    TEXT,
+    TIME,
+    Schema,
+    many,
+    one_of,
+    ref,
+    shape,
+)
 from clankie.core.admission import TEXT_LIMIT, Mode, Origin
 from clankie.core.conversation import Kind, Principal, Role, State, ToolPhase, TurnPhase
 from clankie.core.delivery import InputState, SeatState, ServiceState
 from clankie.core.goal import GoalState
+from clankie.core.handoff import SpanState
 from clankie.core.pictures import TYPES
 from clankie.core.settings import DEFAULTS
 from clankie.host.attachments import DIGEST as FILE_DIGEST
@@ -18,24 +35,6 @@ from clankie.host.attachments import NAME_LIMIT, NAME_RULE
 from clankie.host.cancel import CancelOutcome
 from clankie.host.doctor import Level
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from enum import StrEnum
-
-Schema: TypeAlias = dict[str, Any]
-
-TEXT: Final[Schema] = {"type": "string"}
-FLAG: Final[Schema] = {"type": "boolean"}
-NUMBER: Final[Schema] = {"type": "number"}
-COUNT: Final[Schema] = {"type": "integer", "minimum": 0}
-CURSOR: Final[Schema] = {"type": "integer", "minimum": 1, "exclusiveMaximum": 2**53}
-TIME: Final[Schema] = {
-    "type": "string",
-    "format": "date-time",
-    "description": "RFC 3339, UTC, milliseconds",
-}
-NULL: Final[Schema] = {"type": "null"}
-ANY_OBJECT: Final[Schema] = {"type": "object"}
 WORDS: Final[Schema] = {
     "type": "string",
     "minLength": 1,
@@ -51,33 +50,6 @@ FILE_NAME: Final[Schema] = {
 }
 UPLOADS: Final = (*sorted(TYPES), "text/plain")
 DELIVERY_ID: Final[Schema] = {"type": "string", "pattern": r"^[A-Za-z0-9._:-]{1,128}$"}
-
-
-def ref(name: str) -> Schema:
-    """A component by its name."""
-    return {"$ref": f"#/components/schemas/{name}"}
-
-
-def many(name: str) -> Schema:
-    """A list of components."""
-    return {"type": "array", "items": ref(name)}
-
-
-def one_of(values: type[StrEnum] | Iterable[str]) -> Schema:
-    """One of these words."""
-    return {"type": "string", "enum": [str(value) for value in values]}
-
-
-def shape(
-    doc: str, required: dict[str, Schema], optional: dict[str, Schema] | None = None
-) -> Schema:
-    """An object; members may be added to it later."""
-    return {
-        "type": "object",
-        "description": doc,
-        "required": list(required),
-        "properties": {**required, **(optional or {})},
-    }
 
 
 def _event(kind: str, doc: str, own: dict[str, Schema], optional: dict[str, Schema]) -> Schema:
@@ -195,6 +167,12 @@ EVENTS: Final[dict[str, Schema]] = {
         {"code": TEXT, "text": TEXT},
         {},
     ),
+    "HandoffEvent": _event(
+        "handoff",
+        "A step in telling the harness what the service did while it was away.",
+        {"span": TEXT, "phase": one_of(SpanState), "from_cursor": COUNT},
+        {"to_cursor": COUNT},
+    ),
     "ResetEvent": _event("reset", "Projections begin after this.", {}, {}),
 }
 
@@ -222,7 +200,20 @@ _CONVERSATIONS: Final[dict[str, Schema]] = {
     "Author": shape(
         "Who, as the host established it.", {"principal": one_of(Principal), "id": TEXT}
     ),
-    "Driver": shape("What executes a conversation now.", {"kind": one_of(("service", "seat"))}),
+    "Driver": shape(
+        "What executes a conversation now; of a seat, which one and how it stands.",
+        {"kind": one_of(("service", "seat"))},
+        {
+            "seat": TEXT,
+            "harness": TEXT,
+            "occupant": TEXT,
+            "state": one_of(("live", "holding", "absent", "parked")),
+            "since": TIME,
+            "last_ask": TIME,
+            "hold_until": TIME,
+            "grace_until": TIME,
+        },
+    ),
     "Conversation": shape(
         "A conversation.",
         {
@@ -478,4 +469,5 @@ COMPONENTS: Final[dict[str, Schema]] = {
     **_STREAM,
     **_DELIVERIES,
     **_OWNER,
+    **seat_schemas.COMPONENTS,
 }

@@ -15,6 +15,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from clankie.api.app import create_app
 from clankie.api.door import ApiConfig
 from clankie.api.guard import HEAD_LIMIT
+from clankie.api.peers import PEER, credentials
 from clankie.api.sse import ABORT
 
 if TYPE_CHECKING:
@@ -56,8 +57,14 @@ class Protocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """The head is complete; the gate judges its size exactly."""
         self._in_head, self._pending = False, 0
-        self.scope["extensions"] = {ABORT: {"call": self.transport.abort}}
+        self.scope["extensions"] = {
+            ABORT: {"call": self.transport.abort},
+            PEER: {"call": self._peer},
+        }
         super().on_headers_complete()
+
+    def _peer(self) -> tuple[int, int] | None:
+        return credentials(self.transport)
 
     def on_message_complete(self) -> None:
         """What follows is another head."""

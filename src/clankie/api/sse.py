@@ -58,7 +58,7 @@ async def stream(hot: Hot, source: AsyncGenerator[list[bytes], None]) -> None:
     call.door.streams.check(call.caller, house.settings.streams)
     async with aclosing(source), anyio.create_task_group() as tasks:
         with call.door.streams.opened(call.caller, tasks.cancel_scope.cancel):
-            tasks.start_soon(_watch, hot.receive, tasks.cancel_scope.cancel)
+            tasks.start_soon(until_gone, hot.receive, tasks.cancel_scope.cancel)
             if not house.tokens.alive(call.caller.token):
                 raise TokenUnknownError
             await hot.send(dict(_HEAD))
@@ -113,8 +113,8 @@ async def changed_within(changed: asyncio.Event, seconds: float) -> bool:
     return True
 
 
-async def _watch(receive: Receive, gone: Callable[[], None]) -> None:
-    """Wait until the client is gone."""
+async def until_gone(receive: Receive, gone: Callable[[], None]) -> None:
+    """Wait until the client is gone, and say so."""
     while (await receive())["type"] != "http.disconnect":
         pass
     gone()

@@ -1,4 +1,4 @@
-"""The open event streams: how many, whose, and how to end them."""
+"""The open event streams and the parked polls: how many, whose, and how to end them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, slots=True)
 class Stream:
-    """One open stream. `end` makes it stop at once."""
+    """One open stream, or one parked poll. `end` makes it stop at once."""
 
     caller: Caller
     end: Callable[[], None]
@@ -31,6 +31,7 @@ class Streams:
     def __init__(self) -> None:
         self._open: set[Stream] = set()
         self._each: Counter[Author] = Counter()
+        self._parked: set[Stream] = set()
 
     def __len__(self) -> int:
         return len(self._open)
@@ -56,7 +57,21 @@ class Streams:
             if not self._each[caller.author]:
                 del self._each[caller.author]
 
+    @contextmanager
+    def parked(self, caller: Caller, end: Callable[[], None]) -> Generator[None]:
+        """A poll that waits: it ends with its token, and counts as no stream."""
+        poll = Stream(caller, end)
+        self._parked.add(poll)
+        try:
+            yield
+        finally:
+            self._parked.discard(poll)
+
     def revoked(self, token: str) -> None:
-        """End every stream that this token opened."""
-        for stream in [one for one in self._open if one.caller.token == token]:
+        """End every stream and poll that this token opened."""
+        self.sweep(lambda one: one != token)
+
+    def sweep(self, alive: Callable[[str], bool]) -> None:
+        """End every stream and poll whose token opens nothing any more."""
+        for stream in [one for one in self._open | self._parked if not alive(one.caller.token)]:
             stream.end()

@@ -1,0 +1,41 @@
+"""Who is at the other end of the unix socket, as the kernel says it."""
+
+from __future__ import annotations
+
+import socket
+import struct
+from typing import TYPE_CHECKING, Any, Final
+
+from clankie.core.errors import NotAllowedError
+from clankie.core.session import Peer
+
+if TYPE_CHECKING:
+    from asyncio import BaseTransport
+
+    from starlette.types import Scope
+
+PEER: Final = "clankie.peer"
+"""Extension of the scope by which our server lets a route ask who has connected."""
+
+_CREDENTIALS: Final = struct.Struct("3i")
+
+
+def peer_of(scope: Scope) -> Peer:
+    """The process that connected. Raises NotAllowedError where nothing can tell."""
+    extension: dict[str, Any] = scope.get("extensions", {}).get(PEER, {})
+    ask = extension.get("call")
+    found = None if ask is None else ask()
+    if found is None:
+        raise NotAllowedError("Nobody can say which process asks; use the service's unix socket.")
+    pid, uid = found
+    return Peer(pid=pid, uid=uid)
+
+
+def credentials(transport: BaseTransport) -> tuple[int, int] | None:
+    """The process and the user that connected: they are fixed when the connection is made."""
+    connection = transport.get_extra_info("socket")
+    if connection is None or connection.family != socket.AF_UNIX:
+        return None
+    raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    pid, uid, _ = _CREDENTIALS.unpack(raw)
+    return pid, uid
