@@ -2,15 +2,23 @@
 
 import { Tray, filesOf } from "./attach.js";
 import { h, icon, iconButton } from "./dom.js";
+import { harness } from "./seatwords.js";
 import { send } from "./outbox.js";
 import { kept } from "./state.js";
 
 const LIMIT = 65_536;
 const TALLEST = 0.4; // of the window
+/** How a message reaches a harness that works: name, words, what it means. */
+const MODES = [
+  ["auto", "Auto", "Joins the turn of the harness where it can, else it is the next one"],
+  ["steer", "Steer", "Joins the turn of the harness"],
+  ["queue", "Queue", "Waits at this seat until its turn ends; never taken over by the service"],
+];
 const touch = matchMedia("(pointer: coarse)");
 
 export class Composer {
   #running = false;
+  #seat = null;
 
   /** `stop()` cancels what runs; `sent()` is called after a message was put on its way. */
   constructor(conversation, { stop, sent }) {
@@ -33,7 +41,7 @@ export class Composer {
     this.form = h("form.composer", { onsubmit: (event) => this.#submitted(event) },
       this.trayPlace, this.box,
       h("div.bar", null,
-        iconButton("clip", "Attach pictures or text files", () => this.picker.click()), this.picker, this.steering,
+        iconButton("clip", "Attach pictures or text files", () => this.picker.click()), this.picker, this.steering, this.modes = modes(),
         h("span.hint", { id: "box-hint" }, touch.matches ? "" : "Enter sends, Shift Enter begins a line"),
         h("span.grow"), this.halt, this.submit));
     for (const name of ["dragover", "dragleave", "drop"]) this.form.addEventListener(name, (event) => this.#dragged(event));
@@ -55,9 +63,29 @@ export class Composer {
 
   set running(running) {
     this.#running = running;
-    this.steering.hidden = !running;
     this.halt.hidden = !running;
-    if (!running) this.steer.checked = false;
+    this.#offer();
+  }
+
+  /** The seat that drives here, as the list and the roster have it; null for the service. */
+  set seat(seat) {
+    this.#seat = ["live", "holding"].includes(seat?.state) ? seat : null;
+    this.#offer();
+  }
+
+  /** Modes where a harness drives, joining where the service runs; each where it means something. */
+  #offer() {
+    this.modes.hidden = !this.#seat;
+    this.steering.hidden = !this.#running || this.#seat !== null;
+    if (this.steering.hidden) this.steer.checked = false;
+    const words = this.#seat ? `Interrupt ${harness(this.#seat.harness)} (Esc)` : "Cancel the running turn (Esc)";
+    this.halt.title = words;
+    this.halt.setAttribute("aria-label", words);
+  }
+
+  get #mode() {
+    if (this.#seat) return this.modes.querySelector(":checked").value;
+    return this.#running && this.steer.checked ? "steer" : "auto";
   }
 
   fit() {
@@ -102,8 +130,8 @@ export class Composer {
     event.preventDefault();
     const text = this.box.value;
     if (!text.trim() || this.tray.busy) return;
-    const mode = this.#running && this.steer.checked ? "steer" : "auto";
-    send(this.conversation, text, { mode, attachments: this.tray.list });
+    send(this.conversation, text, { mode: this.#mode, attachments: this.tray.list });
+    this.modes.querySelector("input").checked = true; // a choice is for one message
     this.box.value = "";
     this.tray.set([]);
     this.#changed();
@@ -128,6 +156,12 @@ export class Composer {
     this.form.classList.toggle("over", event.type === "dragover");
     if (event.type === "drop") this.tray.add(filesOf(event.dataTransfer));
   }
+}
+
+function modes() {
+  return h("fieldset.modes", { hidden: true }, h("legend.unseen", null, "How it reaches the harness"),
+    MODES.map(([value, words, meaning], at) => h("label", { title: meaning },
+      h("input", { type: "radio", name: "mode", value, checked: at === 0 }), h("span", null, words))));
 }
 
 /** In the place of a composer, where nothing can be sent. */

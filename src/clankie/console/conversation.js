@@ -14,7 +14,9 @@ import { search } from "./search.js";
 import { reload, markSeen } from "./conversations.js";
 import { emit, on, state } from "./state.js";
 import { Thread } from "./thread.js";
-import { CONVERSATION, driver } from "./words.js";
+import { choose } from "./attaching.js";
+import { questions, strip } from "./driving.js";
+import { CONVERSATION } from "./words.js";
 
 const threads = new Map();
 const KEPT = 6; // logs that stay in memory after they were left
@@ -48,10 +50,12 @@ export class Screen {
       iconButton("search", "Search in this conversation", () => search(this)),
       menu("What can be done with this conversation", () => this.#orders(this.row)));
     this.bottom = h("div.bottom");
-    this.element = h("section.conversation", { "aria-label": "Conversation" }, this.head, this.log.element, this.bottom);
+    this.element = h("section.conversation", { "aria-label": "Conversation" }, this.head,
+      strip(id, signal, () => choose(this)), this.log.element, questions(id, signal), this.bottom);
     this.composer = null;
     shown = this;
     on("conversations", () => this.draw(), signal);
+    on("seats", () => this.#seated(), signal);
     on("thread", (thread) => thread === this.thread && thread.gone && this.#lost(thread.gone), signal);
     signal.addEventListener("abort", () => {
       this.thread.pause();
@@ -104,12 +108,17 @@ export class Screen {
   draw() {
     const { row } = this;
     if (!row) return;
-    const facts = [row.kind === "workspace" ? row.directory : null, driver(row.driver), row.model, CONVERSATION[row.state] ?? row.state];
+    const facts = [row.kind === "workspace" ? row.directory : null, row.driver?.kind === "seat" ? null : "Service", row.model, CONVERSATION[row.state] ?? row.state];
     this.name.textContent = row.name;
     this.facts.textContent = facts.filter(Boolean).join(" · ");
     this.facts.dataset.state = row.state;
     document.title = `${row.name} · Clankie`;
     this.#foot(row);
+  }
+
+  /** What may be chosen of a message depends on who drives. */
+  #seated() {
+    if (this.composer) this.composer.seat = this.log.seat;
   }
 
   #foot(row) {
@@ -124,6 +133,7 @@ export class Screen {
       put(this.bottom, this.composer.element);
     }
     this.bottom.dataset.shut = shut ? row.state : "";
+    this.#seated();
   }
 
   #orders(row) {
@@ -132,6 +142,7 @@ export class Screen {
       closed ? null : ["edit", "Rename", () => this.rename()],
       closed ? null : ["gear", "Choose its model", () => chooseModel(this)],
       closed ? null : ["chevron", "Goal", () => pursue(this)],
+      closed ? null : ["seat", "Who drives", () => choose(this)],
       ["search", "Search", () => search(this)],
       ["file", "Export as JSON Lines", () => open_(here(this.id, "/export"))],
       closed ? null : ["auto", "Begin afresh", () => this.reset()],
@@ -149,6 +160,7 @@ export class Screen {
       say: () => (this.composer?.give(row.text), this.composer?.form.requestSubmit()),
       drop: () => takeBack(row.delivery),
       model: () => chooseModel(this),
+      seats: () => choose(this),
       "take-back": () => {
         const out = takeBack(row.delivery);
         if (out) this.composer?.give(out.text, out.attachments);

@@ -5,6 +5,8 @@ import { Rendered } from "./markdown.js";
 import { outgoing, seen } from "./outbox.js";
 import { element, guess } from "./row.js";
 import { UNFINISHED, tell } from "./rows.js";
+import { seatOf, seats } from "./seats.js";
+import { harness } from "./seatwords.js";
 import { on, state } from "./state.js";
 import { VirtualList } from "./virtual.js";
 import { oneLine } from "./words.js";
@@ -29,9 +31,18 @@ export class Log {
     on("thread", (changed) => changed === thread && this.schedule(), signal);
     on("draft", (changed) => changed === thread && this.#written(), signal);
     on("outbox", () => this.schedule(), signal);
+    on("seats", () => this.schedule(), signal);
+    on("seat-tick", () => thread.loaded && this.seat && thread.look(), signal);
     on("event", ({ thread: of, event }) => of === thread && this.#heard(event), signal);
     signal.addEventListener("abort", () => this.list.stop());
     if (thread.loaded) this.schedule();
+  }
+
+  /** The seat that drives here: what the list says of it, and what the roster adds. */
+  get seat() {
+    const driver = state.conversations.get(this.thread.id)?.driver;
+    const seat = seatOf(this.thread.id);
+    return driver?.kind === "seat" ? { ...driver, ...seat } : seat;
   }
 
   html(cursor) {
@@ -50,7 +61,10 @@ export class Log {
   refresh() {
     const { thread } = this;
     if (!thread.loaded) return;
-    const more = { atStart: thread.atStart, receipts: thread.receipts, outgoing: outgoing(thread.id), draft: thread.draft };
+    const more = {
+      atStart: thread.atStart, receipts: thread.receipts, outgoing: outgoing(thread.id), draft: thread.draft,
+      seat: this.seat, names: Object.fromEntries(seats().map((one) => [one.seat, one.harness])),
+    };
     const { rows, known } = tell(thread.events, more);
     this.list.set(rows);
     this.view.setAttribute("aria-busy", "false");
@@ -107,7 +121,7 @@ export class Log {
 
   #heard(event) {
     if (event.kind !== "message") return;
-    if (event.role === "agent") announce(`${state.agent}: ${oneLine(event.text, 300)}`);
+    if (event.role === "agent") announce(`${event.author.principal === "seat" ? harness(event.source ?? this.seat?.harness) : state.agent}: ${oneLine(event.text, 300)}`);
     else seen(this.thread.id, event.delivery_id);
     if (!this.list.stuck) this.#missed += 1;
   }

@@ -9,6 +9,7 @@ import { login } from "./login.js";
 import * as notify from "./notify.js";
 import { flush, unsent } from "./outbox.js";
 import * as palette from "./palette.js";
+import * as seats from "./seats.js";
 import * as sidebar from "./sidebar.js";
 import { emit, kept, on, setLink, state } from "./state.js";
 import { count } from "./words.js";
@@ -106,6 +107,7 @@ $(".skip").addEventListener("click", (event) => {
   ($("#box") ?? $("#main")).focus();
 });
 sidebar.start();
+seats.start();
 palette.start();
 notify.start();
 enter();

@@ -1,7 +1,7 @@
 // A word from the browser when something waits and nobody looks. Asked for on a click, never before.
 
 import { $, icon, put } from "./dom.js";
-import { kept, on } from "./state.js";
+import { kept, on, state } from "./state.js";
 
 const possible = "Notification" in globalThis;
 const wanted = () => possible && Notification.permission === "granted" && kept.get("notify", false);
@@ -30,15 +30,19 @@ export function start() {
     else kept.set("notify", (await Notification.requestPermission()) === "granted");
     draw();
   });
-  on("row", ({ before, after }) => {
-    const words = document.hidden && wanted() ? news(before, after) : null;
-    if (!words) return;
-    const shown = new Notification(after.name, { body: words, tag: after.id });
+  const say = (row, words) => {
+    if (!words || !document.hidden || !wanted()) return;
+    const shown = new Notification(row.name, { body: words, tag: row.id });
     shown.onclick = () => {
       focus();
-      location.hash = `#/c/${after.id}`;
+      location.hash = `#/c/${row.id}`;
       shown.close();
     };
+  };
+  on("row", ({ before, after }) => say(after, news(before, after)));
+  on("asked", ({ conversation }) => {
+    const row = state.conversations.get(conversation);
+    if (row) say(row, "A harness asks for leave. It waits for you.");
   });
 }
 

@@ -8,12 +8,19 @@ import { search } from "./search.js";
 import { create, nextTheme } from "./sidebar.js";
 import { emit, on, state } from "./state.js";
 
+/** The way to what harnesses ask: there it is answered, with all of it in sight. */
+function waiting() {
+  const card = document.querySelector(".ask button");
+  return card ? [["shield", "Answer what the harness asks", () => card.focus()]] : [];
+}
+
 function orders() {
   const screen = current();
   const go = (to) => () => (location.hash = to);
   const here = screen ? [
     ["search", "Search in this conversation", () => search(screen)], ["edit", "Rename this conversation", () => screen.rename()],
     ["gear", "Choose the model of this conversation", () => screen.act("model")], ["auto", "Begin afresh", () => screen.reset()],
+    ["seat", "Choose who drives: seats", () => screen.act("seats")], ...waiting(),
     ["stop", "Cancel the running turn", () => screen.cancel()], ["down", "Go to the newest message", () => screen.log.toEnd()],
   ] : [];
   return [

@@ -4,7 +4,9 @@ import { get, post, receiptPath } from "./api.js";
 import { confirm, dialog } from "./dialog.js";
 import { h, toast } from "./dom.js";
 import { send } from "./outbox.js";
-import { STATES, exact } from "./words.js";
+import { evidence, harness } from "./seatwords.js";
+import { seatById } from "./seats.js";
+import { STATES, exact, moment } from "./words.js";
 
 const line = (name, value) => (value === undefined || value === null || value === "" ? null : [h("dt", null, name), h("dd", null, value)]);
 
@@ -29,13 +31,21 @@ export async function look(id) {
 }
 
 function attempt(one) {
+  if (one.destination.kind === "seat") return seated(one);
   const tools = one.evidence?.tools ?? [];
-  const where = one.destination.kind === "seat" ? `seat ${one.destination.seat}` : "service lane";
   return h("li", null,
-    h("b", null, one.state), ` on the ${where}, begun ${exact(one.started_at)}`, one.ended_at ? `, ended ${exact(one.ended_at)}` : "",
+    h("b", null, one.state), ` on the service lane, begun ${exact(one.started_at)}`, one.ended_at ? `, ended ${exact(one.ended_at)}` : "",
     one.code ? [", ", h("code", null, one.code)] : null, ".",
     h("div.faint", null, tools.length ? "Tools run: " : "Tools run: none.",
       tools.map((tool, at) => [at ? ", " : "", h("code", null, tool.name), ` ${tool.state}`, tool.effect ? " (may have changed something)" : ""])));
+}
+
+function seated(one) {
+  const name = harness(seatById(one.destination.seat)?.harness);
+  return h("li", null,
+    h("b", null, one.state), ` at a seat`, one.ended_at ? `, ended ${exact(one.ended_at)}` : "", one.code ? [", ", h("code", null, one.code)] : null, ".",
+    one.into ? [" It went together with ", h("code", null, one.into), "."] : null,
+    h("dl", null, evidence(one, name, moment).map(([key, value]) => line(key, value))));
 }
 
 /** Send the words again as a new message; asks first where a tool had started. */

@@ -4,14 +4,18 @@ import { h, icon } from "./dom.js";
 import { sanitised } from "./markdown.js";
 import { OPEN_QUESTIONS } from "./rows.js";
 import { picture } from "./attach.js";
+import { evidence, handoff as told } from "./seatwords.js";
 import { state } from "./state.js";
-import { STATES, dayName, exact, oneLine, spent, time } from "./words.js";
+import { STATES, dayName, exact, moment, oneLine, spent, time } from "./words.js";
 
 const GLYPHS = {
   sending: "clock", waiting: "clock", queued: "clock", held: "clock", settled: "check", absorbed: "check",
   steered: "chevron", joining: "chevron", cancelled: "close", refused: "close", failed: "close", not_sent: "close",
-  uncertain: "doubt", abandoned: "doubt",
+  uncertain: "doubt", abandoned: "doubt", offered: "clock", behind: "clock", attempting: "chevron", taken: "seat",
+  accepted: "seat", delivered: "check",
 };
+const ON_THE_MOVE = new Set(["running", "steered", "sending"]);
+const CANCELLABLE = new Set(["queued", "joining", "offered", "behind"]);
 const PRINCIPALS = { device: "You, from a device", worker: "Worker", room: "Room", webhook: "Webhook", system: "Clankie" };
 
 /** `desk` has: html(cursor), act(name, row), open: the keys of opened tools. */
@@ -23,7 +27,7 @@ export function element(row, desk) {
 
 function speaker(row) {
   const principal = row.author?.principal;
-  if (principal === "seat") return `${row.author.id}, typed in the harness`;
+  if (principal === "seat") return row.harness ?? "The harness";
   if (row.role === "agent") return state.agent;
   if (row.role === "external") return row.source === "wake" ? "A wake" : oneLine(row.source || "From outside", 60);
   if (row.role === "room") return oneLine(row.source || "Room", 60);
@@ -35,7 +39,13 @@ function when(at) {
 }
 
 function head(row, before, after) {
-  return h("header.who", null, h("b", null, speaker(row)), about(row), h("span.grow"), before, when(row.at), after);
+  return h("header.who", null, h("b", null, speaker(row)), origin(row), about(row), h("span.grow"), before, when(row.at), after);
+}
+
+/** What a harness writes is its word: it never stands under the owner's name, nor the agent's. */
+function origin(row) {
+  if (row.author?.principal !== "seat") return null;
+  return h("span.origin", null, icon("seat"), row.role === "agent" ? "written in the harness" : "typed in the harness");
 }
 
 function about(row) {
@@ -48,7 +58,8 @@ function message(row, desk) {
     ? fragment("div.words.prose", sanitised(html))
     : h("div.words.plain", null, row.text);
   const kind = row.own ? (row.role === "owner" ? "mine" : "foreign") : "answer";
-  const made = h(`article.row.said.${kind}`, { "aria-label": `${speaker(row)}, ${time(row.at)}` },
+  const from = origin(row)?.textContent;
+  const made = h(`article.row.said.${kind}${from ? ".seated" : ""}`, { "aria-label": [speaker(row), from, time(row.at)].filter(Boolean).join(", ") },
     head(row, row.own ? null : h("span.cost", null, spent(row.usage)), ANSWERED.has(row.state) ? tick(row, desk) : null), words, files(row),
     row.own ? standing(row, desk) : null);
   if (row.state) made.dataset.state = row.state;
@@ -76,11 +87,11 @@ function tick(row, desk) {
 function standing(row, desk) {
   if (!row.state || ANSWERED.has(row.state)) return null;
   if (OPEN_QUESTIONS.has(row.state) || row.state === "refused") return question(row, desk);
-  const running = row.state === "running" || row.state === "steered" || row.state === "sending";
-  const shown = [running ? h("span.dot.busy") : icon(GLYPHS[row.state] ?? "clock"), STATES[row.state] ?? row.state];
+  const moves = ON_THE_MOVE.has(row.state) && !row.words;
+  const shown = [moves ? h("span.dot.busy") : icon(GLYPHS[row.state] ?? "clock"), row.words ?? STATES[row.state] ?? row.state];
   return h("footer.standing", null,
     row.local ? h("span.chip", null, shown) : h("button.chip", { title: "What is known of this message", onclick: () => desk.act("look", row) }, shown),
-    row.state === "queued" || row.state === "joining" ? h("button.chip", { onclick: () => desk.act("withdraw", row) }, "Cancel") : null,
+    CANCELLABLE.has(row.state) ? h("button.chip", { onclick: () => desk.act("withdraw", row) }, "Cancel") : null,
     row.state === "waiting" ? h("button.chip", { onclick: () => desk.act("take-back", row) }, "Take it back") : null);
 }
 
@@ -89,6 +100,7 @@ function question(row, desk) {
   const refused = row.state === "refused";
   return h("footer.question", { data: { state: row.state } },
     h("p", null, h("b", null, icon(GLYPHS[row.state]), STATES[row.state]), " ", row.sentence || ""),
+    row.attempt && row.state === "uncertain" ? h("dl.proof", null, evidence(row.attempt, row.harness, moment).map(([name, value]) => h("div", null, h("dt", null, name), h("dd", null, value)))) : null,
     h("div.buttons", null,
       refused ? null : button("look", "Look"),
       refused ? button("take-back", "Edit it") : button("again", "Send again"),
@@ -115,7 +127,7 @@ function tool(row, desk) {
 
 function draft(row) {
   const made = h("article.row.said.answer.draft", { "aria-busy": "true" },
-    h("header.who", null, h("b", null, state.agent), about(row)),
+    h("header.who", null, h("b", null, row.harness ?? state.agent), about(row)),
     row.text ? h("div.words.plain", null, row.text) : h("div.thinking", null, h("span.dot.busy"), "Working"));
   return made;
 }
@@ -125,6 +137,23 @@ function partial(row) {
     h("header.who", null, h("b", null, state.agent), about(row), h("span.grow"), when(row.at)),
     h("div.words.plain", null, row.text),
     h("p.cut", null, "It ended here, unfinished."));
+}
+
+/** What a harness was told of what the service did: a line, and a way to what it was. */
+function handoff(row, desk) {
+  const { from, to } = row;
+  const range = row.phase !== "open" && to > from;
+  return h("p.row.notice.handoff", { data: { phase: row.phase } },
+    icon("swap"), h("span", null, `${told(row.phase, row.name)}.`,
+      range ? [" ", h("button.chip", { title: "Go to the first of it", onclick: () => desk.show(from + 1) }, to === from + 1 ? `Entry ${to}` : `Entries ${from + 1} to ${to}`)] : null),
+    when(row.until ?? row.at));
+}
+
+const SEAT_NOTICE = /seat|attach|detach|takeover|took_over|park|limit|handoff|driver/;
+
+function notice(row) {
+  const seat = SEAT_NOTICE.test(row.code ?? "");
+  return h("p.row.notice", null, seat ? icon("seat") : null, h("span", null, row.text), when(row.at));
 }
 
 const FIRST_WORDS = ["What can you do?", "help", "remind me in 40 seconds to look up"];
@@ -139,10 +168,9 @@ function beginning(desk) {
 }
 
 const MAKERS = {
-  message, tool, draft, partial,
+  message, tool, draft, partial, handoff, notice,
   day: (row) => h("h2.row.day", null, dayName(row.at)),
   start: (row, desk) => (row.at ? h("p.row.edge", null, "The log begins here.") : beginning(desk)),
-  notice: (row) => h("p.row.notice", null, h("span", null, row.text), when(row.at)),
   reset: (row) => h("p.row.reset", null, h("span", null, "Begun afresh. What stands above is not read any more."), when(row.at)),
 };
 

@@ -4,12 +4,14 @@
 //         only where it knows more (closed as unknown, joined).
 // Rule 2: a row's `key` stays the same for its life; `sig` changes with what it shows.
 
+import { atSeat, harness, inFlight, standingAtSeat } from "./seatwords.js";
 import { dayKey, oneLine } from "./words.js";
 
 const PHASES = { admitted: "queued", started: "running", completed: "settled" };
 const NOT_SENT = new Set(["conversation_closed", "not_sent"]);
 /** States of which the owner is told more, and may do something about. */
 export const OPEN_QUESTIONS = new Set(["uncertain", "failed", "not_sent"]);
+const PRESENT = new Set(["live", "holding"]);
 export const UNFINISHED = new Set(["queued", "running"]);
 
 /** What the events say of each delivery: id to {state, code, detail, usage, words}. */
@@ -39,8 +41,8 @@ export function deliveries(events) {
 
 /**
  * The rows of a log, and what is `known` of its deliveries. `more` are {draft, outgoing, receipts,
- * atStart}: the answer being written, messages on their way, what receipts add, and whether the log
- * begins with the first event.
+ * atStart, seat, names}: the answer being written, messages on their way, what receipts add, whether
+ * the log begins with the first event, the seat that drives, and the harness of each seat by its id.
  */
 export function tell(events, more = {}) {
   const told = new Teller(events, more);
@@ -49,13 +51,17 @@ export function tell(events, more = {}) {
   for (const out of more.outgoing ?? []) told.outgoing(out);
   const running = [...told.known].find(([, one]) => one.state === "running");
   if (more.draft) told.draft(more.draft);
-  else if (running) told.draft({ delivery: running[0], text: "", version: 0 });
+  else if (running) told.working(running[0]);
   return { rows: told.rows, known: told.known };
 }
 
 class Teller {
-  constructor(events, { receipts }) {
+  constructor(events, { receipts, seat, names }) {
     this.rows = [];
+    this.seat = seat ?? null;
+    this.names = names ?? {};
+    this.handoffs = new Map();
+    this.before = null; // the newest delivery that a seat has in flight
     this.known = deliveries(events);
     this.receipts = receipts ?? new Map();
     this.tools = new Map();
@@ -75,6 +81,7 @@ class Teller {
     if (event.kind === "message") this.#date(day, event.at), this.#message(event);
     else if (event.kind === "tool") this.#date(day, event.at), this.#tool(event);
     else if (event.kind === "turn") this.#turn(event);
+    else if (event.kind === "handoff") this.#date(day, event.at), this.#handoff(event);
     else if (event.kind === "notice" || event.kind === "reset") {
       this.#date(day, event.at);
       this.add({ key: `e${event.cursor}`, type: event.kind, ...pick(event) });
@@ -95,12 +102,14 @@ class Teller {
     const row = { type: "message", ...pick(event), own, delivery };
     row.key = own && delivery ? `i${delivery}` : `e${event.cursor}`;
     if (own) {
+      if (event.author?.principal === "seat") row.harness = this.#harness(event);
       if (delivery) this.logged.add(delivery);
       Object.assign(row, this.#standing(delivery));
       this.last = delivery;
     } else {
       row.about = this.#about(delivery);
       row.usage = this.known.get(delivery)?.usage;
+      if (event.author?.principal === "seat") row.harness = this.#harness(event);
       this.last = delivery;
     }
     this.add(row);
@@ -115,7 +124,42 @@ class Teller {
     if (receipt?.mode === "steer" && state === "queued") state = "joining";
     if (receipt?.attempts?.at(-1)?.into && state === "running") state = "steered";
     if (receipt?.state === "absorbed" && state === "settled") state = "absorbed";
-    return { state, sentence: receipt?.detail || known.detail, code: known.code, tools: known.tools };
+    if (receipt?.state === "not_sent" && state === "failed") state = "not_sent";
+    const facts = { sentence: receipt?.detail || known.detail, code: known.code, tools: known.tools };
+    return { state, ...facts, ...this.#atSeat(delivery, state, receipt) };
+  }
+
+  /** Where a harness has to do with it: how it stands there, and the attempt as evidence. */
+  #atSeat(delivery, state, receipt) {
+    const last = atSeat(receipt);
+    const name = this.#name(last?.destination.seat);
+    const told = standingAtSeat(receipt, state, { name, driven: this.seat !== null, joins: this.before !== null });
+    if (inFlight(receipt)) this.before ??= delivery;
+    return last || told ? { ...told, attempt: last, harness: name } : null;
+  }
+
+  #name(seat) {
+    const id = seat ?? this.seat?.seat;
+    return harness(this.names[id] ?? (id === this.seat?.seat ? this.seat?.harness : null));
+  }
+
+  /** Who speaks from a seat: the message says which harness it is, where it knows. */
+  #harness(event) {
+    return event.source ? harness(event.source) : this.#name(event.author.id);
+  }
+
+  /** One row says when a span opened, another how its handover stands. */
+  #handoff(event) {
+    const { span, phase, from_cursor: from, to_cursor: to } = event;
+    const key = phase === "open" ? `h${span}/open` : `h${span}`;
+    const facts = { ...pick(event), name: this.#name(null), from, to };
+    const begun = this.handoffs.get(key);
+    if (begun) {
+      Object.assign(begun, { phase, to: to ?? begun.to, until: event.at });
+      begun.sig = signature(begun);
+      return;
+    }
+    this.handoffs.set(key, this.add({ key, type: "handoff", ...facts }));
   }
 
   /** The first words of what is answered, where something else stands between. */
@@ -158,15 +202,25 @@ class Teller {
     this.last = out.id;
   }
 
-  draft(draft) {
-    this.add({ key: "draft", type: "draft", ...draft, about: this.#about(draft.delivery) });
+  draft(draft, more = {}) {
+    this.add({ key: "draft", type: "draft", ...draft, ...more, about: this.#about(draft.delivery) });
+  }
+
+  /** The place of an answer before its first word: the service's, or a harness's while it works. */
+  working(delivery) {
+    const receipt = this.receipts.get(delivery);
+    const last = atSeat(receipt);
+    const service = last === null && (this.seat === null || receipt?.attempts?.length > 0);
+    if (service) this.draft({ delivery, text: "", version: 0 });
+    else if (this.seat?.activity === "responding" && PRESENT.has(this.seat.state)) this.draft({ delivery, text: "", version: 0 }, { harness: this.#name(last?.destination.seat) });
   }
 }
 
 /** What of a row may change while its key stays. */
-function signature({ type, at, state, phase, about, usage, result, sentence, version }) {
+function signature({ type, at, state, phase, about, usage, result, sentence, version, words, harness: by, attempt, to }) {
   const cost = usage ? `${usage.input_tokens}/${usage.output_tokens}/${usage.cost_usd}` : "";
-  return [type, at, state, phase, about, cost, result, sentence, version].join("\u0000");
+  const proof = attempt ? `${attempt.n}/${attempt.state}/${attempt.evidence?.acknowledged_at}/${attempt.evidence?.proof}` : "";
+  return [type, at, state, phase, about, cost, result, sentence, version, words, by, proof, to].join("\u0000");
 }
 
 function pick(event) {

@@ -5,7 +5,9 @@ import { listed, reload, unread } from "./conversations.js";
 import { dialog } from "./dialog.js";
 import { $, h, icon, put, toast } from "./dom.js";
 import { emit, kept, on, state } from "./state.js";
-import { CONVERSATION, count, driver } from "./words.js";
+import { asking } from "./seats.js";
+import { brief } from "./seatwords.js";
+import { CONVERSATION, count } from "./words.js";
 
 const KINDS = { global: "talk", workspace: "folder", room: "room", lead: "chevron", inbox: "file" };
 const PLACES = [
@@ -18,15 +20,16 @@ let closedOpen = false;
 function itemOf(row) {
   const waiting = row.uncertain || 0;
   const news = unread(row);
-  const facts = [row.driver?.kind === "seat" ? driver(row.driver) : null, CONVERSATION[row.state]];
-  const words = [row.name, ...facts, waiting ? `${waiting} uncertain` : null, news ? "unread" : null];
+  const asks = asking(row.id).length;
+  const facts = [row.driver?.kind === "seat" ? brief(row.driver) : null, CONVERSATION[row.state]];
+  const words = [row.name, ...facts, asks ? "a harness asks" : null, waiting ? `${waiting} uncertain` : null, news ? "unread" : null];
   return h("a.item", {
     href: `#/c/${row.id}`, data: { state: row.state, unread: String(news) },
     "aria-current": row.id === state.current ? "page" : null, "aria-label": words.filter(Boolean).join(", "),
   },
   icon(KINDS[row.kind] ?? "talk"),
-  h("span.name", null, row.name),
-  row.driver?.kind === "seat" ? h("span.seat", null, driver(row.driver)) : null,
+  h("span.name", null, row.name, row.driver?.kind === "seat" ? h("small.seat", { data: { tone: row.driver.state ?? "live" } }, brief(row.driver)) : null),
+  asks ? h("span.badge.leave", { title: "A harness asks for leave" }, icon("shield"), String(asks)) : null,
   waiting ? h("span.badge.doubt", { title: `${count(waiting, "message")} whose outcome nobody can know` }, icon("doubt"), String(waiting)) : null,
   row.unread_reports ? h("span.badge", { title: "Unread reports" }, String(row.unread_reports)) : null,
   row.state === "running" ? h("span.dot.busy", { title: "Working" }) : news ? h("span.dot.news", { title: "Unread" }) : row.state === "held" ? h("span.dot.held", { title: "Held" }) : null);
@@ -41,7 +44,7 @@ function drawList() {
   drawn = new Map();
   const item = (row) => {
     const { id, name, kind, driver: by, uncertain, unread_reports: reports } = row;
-    const key = JSON.stringify([id, name, kind, row.state, by, uncertain, reports, unread(row), id === state.current]);
+    const key = JSON.stringify([id, name, kind, row.state, by, uncertain, reports, unread(row), asking(id).length, id === state.current]);
     drawn.set(key, before.get(key) ?? itemOf(row));
     return drawn.get(key);
   };
@@ -132,6 +135,7 @@ export function start() {
     drawPlaces(screen);
   });
   on("conversations", drawList);
+  on("seats", drawList);
   on("link", drawLink);
   drawLink(state.link);
   drawTheme();

@@ -8,6 +8,7 @@ import { follow } from "./stream.js";
 
 const PAGE = 120;
 const LARGE = 500;
+const LIMIT = 12; // unfinished receipts that are read again at once
 
 export class Thread {
   constructor(id) {
@@ -135,16 +136,29 @@ export class Thread {
     for (const [id, one] of deliveries(this.events)) {
       const key = `${id} ${one.state}`;
       if (this.#asked.has(key)) continue;
-      if (!OPEN_QUESTIONS.has(one.state) && !UNFINISHED.has(one.state)) continue;
+      if (!OPEN_QUESTIONS.has(one.state) && !UNFINISHED.has(one.state) && !this.#wonders(id, one)) continue;
       this.#asked.add(key);
       this.refresh(id);
     }
   }
 
+  /** Whether a settled one was given to a harness: its answer may be none, which the log does not say. */
+  #wonders(id, one) {
+    return one.state === "settled" && this.receipts.get(id)?.attempts?.at(-1)?.destination?.kind === "seat";
+  }
+
+  /** What moves at a seat writes nothing in the log: read what is unfinished again. */
+  async look() {
+    const open = [...deliveries(this.events)].filter(([, one]) => UNFINISHED.has(one.state));
+    await Promise.all(open.slice(-LIMIT).map(([id]) => this.refresh(id)));
+  }
+
   async refresh(id) {
     try {
-      this.receipts.set(id, await get(receiptPath(id)));
-      emit("thread", this);
+      const receipt = await get(receiptPath(id));
+      const same = JSON.stringify(receipt) === JSON.stringify(this.receipts.get(id));
+      this.receipts.set(id, receipt);
+      if (!same) emit("thread", this);
     } catch {
       // What the log says stays: a receipt is more than that, never instead of it.
     }

@@ -1,12 +1,16 @@
 // Times, sizes and states in words. Pure.
 
-const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hour12: false });
+const hours = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hour12: false });
 const date = new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric", month: "long" });
 const dateYear = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "long", year: "numeric" });
+const seconds = new Intl.DateTimeFormat(undefined, { timeStyle: "medium", hour12: false });
 const full = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium", hour12: false });
 
-export const time = (at) => clock.format(new Date(at));
+export const time = (at) => hours.format(new Date(at));
 export const exact = (at) => full.format(new Date(at));
+
+/** To the second, with the day where that is not today. */
+export const moment = (at, now = Date.now()) => (dayKey(at) === dayKey(now) ? seconds.format(new Date(at)) : exact(at));
 
 /** The local calendar day, as something that can be compared. */
 export function dayKey(at) {
@@ -79,6 +83,7 @@ export const STATES = {
   failed: "Failed",
   not_sent: "Not sent",
   abandoned: "Closed as unknown",
+  delivered: "Delivered",
 };
 
 export const CONVERSATION = {
@@ -88,8 +93,3 @@ export const CONVERSATION = {
   held: "Held",
   closed: "Closed",
 };
-
-export function driver(one) {
-  if (!one || one.kind === "service") return "Service";
-  return `${one.harness || "Seat"}${one.state ? ` (${one.state})` : ""}`;
-}
