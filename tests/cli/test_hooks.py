@@ -29,6 +29,8 @@ ALLOWED = {
     "clankie.cli.entry",
     "clankie.cli.hooks",
     "clankie.cli.places",
+    "clankie.seats",
+    "clankie.seats.unix",
     "collections",
     "collections.abc",
     "encodings.ascii",

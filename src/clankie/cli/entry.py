@@ -16,6 +16,10 @@ def main() -> int:
         from clankie.cli.hooks import prompt  # noqa: PLC0415 - see the module's docstring
 
         return prompt(arguments[1:])
+    if arguments[:1] == ["seat-sync"]:
+        from clankie.cli.seat_hooks import seat_sync  # noqa: PLC0415 - see the module's docstring
+
+        return seat_sync(arguments[1:])
     from clankie.cli.app import run  # noqa: PLC0415 - see the module's docstring
 
     return run(arguments)

@@ -1,15 +1,16 @@
 """Commands that a harness runs at its own pace: `prompt`. No library is imported for them.
 
 They speak HTTP/1.0 over the service's socket with `socket` alone, which halves their start: one
-request, one answer, read to its end.
+request, one answer, read to its end. What only a seat needs stands in `seat_hooks`.
 """
 
 from __future__ import annotations
 
-import socket
+import os
 import sys
 
 from clankie.cli import places
+from clankie.seats import unix
 
 TYPE_CHECKING = False  # the name that checkers know; importing `typing` for it takes 4 ms
 if TYPE_CHECKING:
@@ -17,17 +18,18 @@ if TYPE_CHECKING:
 
 USAGE = """\
 Usage: clankie prompt [--sections A,B] [--conversation ID] [--json]
+       clankie prompt --seat [--sections A,B]
 
-  Print what a harness should read at the start of a session. Moves nothing.
+  Print what a harness should read at the start of a session. Moves nothing, but with --seat.
 
 Options:
+  --seat              As the hook of a seat: the hook's JSON is read from standard input, and the
+                      seat has read the log once it is printed. Without a seat it prints nothing.
   --sections A,B      Only these parts, in this order.
-  --conversation ID   Default: global-default.
+  --conversation ID   Default: the seat's, in a seat; else global-default.
   --json              Print {"text": ...}.
   --help              Show this and exit.
 """
-TIMEOUT = 10.0
-LIMIT = 4 * 1024 * 1024
 _SAFE = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~,")
 
 
@@ -46,7 +48,11 @@ def prompt(arguments: Sequence[str]) -> int:
         if "--help" in options:
             sys.stdout.write(USAGE)
             return 0
-        text = _get(_prompt_path(options))
+        if "--seat" in options:
+            from clankie.cli.seat_hooks import session_start  # noqa: PLC0415 - a seat pays for it
+
+            return session_start(options.get("--sections"))
+        text = _get(options)
     except UsageError as error:
         sys.stderr.write(f"{USAGE}\nError: {error}\n")
         return 2
@@ -62,7 +68,7 @@ def _options(arguments: Sequence[str]) -> dict[str, str]:
     rest = list(arguments)
     while rest:
         name, given, value = rest.pop(0).partition("=")
-        if name in {"--json", "--help"} and not given:
+        if name in {"--json", "--help", "--seat"} and not given:
             options[name] = ""
         elif name in {"--sections", "--conversation"}:
             if not given and not rest:
@@ -73,8 +79,8 @@ def _options(arguments: Sequence[str]) -> dict[str, str]:
     return options
 
 
-def _prompt_path(options: dict[str, str]) -> str:
-    conversation = quoted(options.get("--conversation", "global-default"))
+def _prompt_path(options: dict[str, str], default: str) -> str:
+    conversation = quoted(options.get("--conversation", default))
     query = f"?sections={quoted(options['--sections'])}" if "--sections" in options else ""
     return f"/v1/conversations/{conversation}/prompt{query}"
 
@@ -85,48 +91,40 @@ def quoted(text: str) -> str:
     return "".join(chr(byte) if byte in _SAFE else f"%{byte:02X}" for byte in raw)
 
 
-def _get(path: str) -> str:
+def _get(options: dict[str, str]) -> str:
+    token, default = _seat() if os.environ.get("CLANKIE_SEAT_GRANT") else ("", "")
+    if not token:
+        token, default = _operator(), "global-default"
+    headers = {"Authorization": f"Bearer {token}", "Accept": "text/plain"}
+    try:
+        path = _prompt_path(options, default)
+        status, body = unix.call(places.socket_path(), f"GET {path}", headers=headers)
+    except unix.WireError as error:
+        raise HookError(str(error)) from error
+    if status == 200:  # noqa: PLR2004 - what HTTP calls success
+        return body.decode("utf-8", "replace")
+    raise HookError(_problem(body))
+
+
+def _operator() -> str:
     try:
         token = places.operator_token()
     except OSError as error:
         raise HookError(str(error)) from error
     if token is None:
         raise HookError("Clankie has never run here. Start it with `clankie up`.")
-    head = (
-        f"GET {path} HTTP/1.0\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
-        "Accept: text/plain\r\n\r\n"
-    )
-    return _answer(_exchange(head.encode("ascii")))
+    return token
 
 
-def _exchange(request: bytes) -> bytes:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as service:
-        service.settimeout(TIMEOUT)
-        try:
-            service.connect(places.socket_path())
-        except OSError as error:
-            raise HookError("Clankie is not running. Start it with `clankie up`.") from error
-        try:
-            service.sendall(request)
-            parts = bytearray()
-            while part := service.recv(65_536):
-                parts += part
-                if len(parts) > LIMIT:
-                    raise HookError("The service's answer is longer than a prompt can be.")
-        except OSError as error:
-            raise HookError(f"The service did not answer ({error}). Try again.") from error
-    return bytes(parts)
+def _seat() -> tuple[str, str]:
+    """The token and the conversation of the seat that we are in; empty ones in none."""
+    from clankie.seats import folder, registration  # noqa: PLC0415 - only a seat pays for it
 
-
-def _answer(whole: bytes) -> str:
-    head, found, body = whole.partition(b"\r\n\r\n")
-    status, *headers = head.split(b"\r\n")
-    lengths = [line[15:] for line in headers if line[:15].lower() == b"content-length:"]
-    if not found or (lengths and int(lengths[0]) != len(body)):
-        raise HookError("The service's answer was cut off. Try again.")
-    if status.split(b" ")[1:2] == [b"200"]:
-        return body.decode("utf-8", "replace")
-    raise HookError(_problem(body))
+    try:
+        seated = registration.seated(folder.current(os.environ))
+    except (folder.SeatFolderError, OSError) as error:
+        raise HookError(str(error)) from error
+    return ("", "") if seated is None else (seated.token, seated.conversation)
 
 
 def _problem(body: bytes) -> str:
