@@ -22,6 +22,7 @@ class FakeRemote:
         self.called = asyncio.Event()
         self.news = asyncio.Event()
         self.stream: asyncio.Queue[Item] = asyncio.Queue()
+        self.feeds: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         self.followed: list[tuple[str, int]] = []
 
     def put(self, key: str, *answers: Answer) -> None:
@@ -52,6 +53,10 @@ class FakeRemote:
         self.news.set()
         while True:
             yield await self.stream.get()
+
+    async def feed(self) -> AsyncIterator[dict[str, Any]]:
+        while True:
+            yield await self.feeds.get()
 
     def bodies(self, path: str) -> list[dict[str, Any]]:
         """What was sent to a path."""

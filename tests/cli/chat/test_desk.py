@@ -13,6 +13,7 @@ from clankie.cli.chat.orders import LeaveError, matching, obey
 from clankie.cli.chat.remote import Item, Kind
 from clankie.cli.chat.status import live, status
 from clankie.cli.failures import CommandError, ConnectionLostError, ProblemError
+from fakes.clock import FakeClock
 from fakes.remote import FakeRemote, Screen
 
 pytestmark = pytest.mark.anyio
@@ -20,6 +21,9 @@ pytestmark = pytest.mark.anyio
 HOME = "/v1/conversations/global-default"
 INPUTS = f"{HOME}/inputs"
 AT = "2026-11-30T12:00:00.000Z"
+
+SOON = "2026-11-30T12:00:25.000Z"
+LIVE = {"kind": "seat", "seat": "s-1", "harness": "claude", "state": "live", "since": AT}
 
 
 def conversation(name: str = "Clankie", id_: str = "global-default", **more: Any) -> dict[str, Any]:
@@ -65,7 +69,7 @@ class Table:
         self.remote.put("GET /v1/settings", {"revision": 3, "settings": settings})
         missing = ProblemError(404, {"code": "not_found"})
         self.remote.put("GET /v1/models", missing)
-        self.desk = Desk(self.remote, self.screen)  # type: ignore[arg-type] # stands in for a Remote
+        self.desk = Desk(self.remote, self.screen, FakeClock())  # type: ignore[arg-type] # stands in for a Remote
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -234,6 +238,69 @@ async def test_the_status_line_fits_narrow_terminals(table: Table) -> None:
 
 
 # ── slash commands ───────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("driver", "words"),
+    [
+        ({"kind": "service"}, "practice"),
+        (LIVE, "Claude Code drives"),
+        (LIVE | {"state": "holding", "hold_until": SOON}, "silent, takeover in 25 s"),
+        (LIVE | {"state": "holding"}, "silent, what comes is kept for it"),
+        (LIVE | {"state": "absent"}, "Claude Code is away, the service answers"),
+        (LIVE | {"state": "parked"}, "at its usage limit, the service answers"),
+    ],
+)
+async def test_the_status_line_says_who_drives(
+    driver: dict[str, Any], words: str, table: Table
+) -> None:
+    row = conversation(driver=driver)
+    table.remote.put("GET /v1/conversations", {"conversations": [row]})
+    await table.desk.open("global-default")
+    assert words in status(table.desk, "", 90).plain
+
+
+async def test_a_change_of_driver_is_seen_at_once(table: Table) -> None:
+    async with table.running():
+        assert "practice" in status(table.desk, "", 90).plain
+        table.remote.feeds.put_nowait({"conversation": "c-2", "driver": LIVE})
+        row = {"conversation": "global-default", "driver": LIVE, "state": "running"}
+        table.remote.feeds.put_nowait(row)
+        await table.screen.until(lambda: "Claude Code drives" in status(table.desk, "", 90).plain)
+
+
+async def test_what_waits_and_works_at_a_seat_is_said_to_be_there(table: Table) -> None:
+    row = conversation(driver=LIVE)
+    table.remote.put("GET /v1/conversations", {"conversations": [row]})
+    await table.desk.open("global-default")
+    for number, state in enumerate(("running", "queued")):
+        table.desk.story.adopt(receipt(f"m-{number}", state), state)
+    shown = "\n".join(one.text for one in live(table.desk, 3, 0))
+    assert "Claude Code works on it" in shown
+    assert "waits at Claude Code: “queued”" in shown
+
+
+async def test_the_evidence_of_a_doubt_at_a_seat_is_shown(table: Table) -> None:
+    attempt = {
+        "n": 1,
+        "state": "uncertain",
+        "destination": {"kind": "seat", "seat": "s-1", "occupant": "o-1"},
+        "evidence": {"proof": "uuid"},
+    }
+    found = receipt(detail="It was given to a seat.", attempts=[attempt])
+    table.remote.put("GET /v1/deliveries/m-1", found)
+    table.remote.put(f"GET {HOME}/events", {"events": [message(1, "push it")]})
+    table.desk.story.doubt("m-1", "")
+    told = "\n".join(one.text for one in await obey(table.desk, "/look 1"))
+    assert "at the seat s-1, acknowledged: never, proof: uuid" in told
+
+
+async def test_a_message_can_be_queued_behind_a_turn(table: Table) -> None:
+    table.remote.put(f"POST {INPUTS}", stored(1))
+    async with table.running():
+        await obey(table.desk, "/queue afterwards")
+        (body,) = await table.sent(1)
+    assert body["mode"] == "queue"
 
 
 async def test_typing_a_slash_offers_what_matches() -> None:

@@ -11,6 +11,7 @@ from clankie.cli.chat.paint import rows
 from clankie.cli.chat.story import Story
 
 OPERATOR = {"principal": "operator", "id": "operator"}
+SEAT = {"principal": "seat", "id": "s-1"}
 CAPTAIN = {"principal": "captain", "id": "captain"}
 AT = "2026-11-30T12:00:00.000Z"
 
@@ -267,9 +268,38 @@ def test_others_are_named_by_what_the_host_stamped(
 
 
 def test_an_answer_typed_in_a_harness_does_not_pass_for_clankie(log: Log) -> None:
-    seat = {"principal": "seat", "id": "s-1"}
-    told = log.event("message", seat, role="agent", text="hello", delivery_id="m-1")
-    assert told[0].startswith("Seat s-1 (typed there)")
+    # proves: SEC-4
+    told = log.event("message", SEAT, role="agent", text="hello", source="claude")
+    assert told[0].startswith("Claude Code, written in the harness")
+
+
+def test_what_was_typed_in_a_harness_is_never_shown_as_the_owners(log: Log) -> None:
+    # proves: SEC-4
+    told = log.event("message", SEAT, role="external", text="You  12:00\nhi", source="\x1b[31mco")
+    assert told[0].startswith("co, typed in the harness")
+    assert all(not one.startswith("You") or one == "You  12:00" for one in told[1:])
+    assert log.story.foreign_inputs == 0
+
+
+def test_what_is_typed_in_a_harness_during_a_turn_is_told_at_once(log: Log) -> None:
+    log.asked("m-1", "hello")
+    log.turn("m-1", "started")
+    for text in ("one", "two"):
+        assert log.event("message", SEAT, role="external", text=text, source="codex")[1] == text
+
+
+@pytest.mark.parametrize(
+    ("phase", "words"),
+    [
+        ("open", "⇄ From here the service answers"),
+        ("attempting", "⇄ What the service did meanwhile is on its way"),
+        ("delivered", "⇄ The harness has what the service did"),
+        ("uncertain", "? It is not known whether the harness got"),
+    ],
+)
+def test_steps_of_a_handoff_are_said(phase: str, words: str, log: Log) -> None:
+    (told,) = log.event("handoff", CAPTAIN, span="s", phase=phase, from_cursor=1)
+    assert told.startswith(words)
 
 
 def test_a_message_of_mine_is_not_one_from_elsewhere(log: Log) -> None:
@@ -287,8 +317,9 @@ def test_notices_and_resets_are_said(log: Log) -> None:
 
 
 def test_a_kind_that_is_not_known_yet_is_passed_over(log: Log) -> None:
-    assert log.event("handoff", CAPTAIN, span="s", phase="open") == []
-    assert log.story.cursor == 1
+    assert log.event("unheard_of", CAPTAIN, span="s", phase="open") == []
+    assert log.event("handoff", CAPTAIN, span="s", phase="unheard_of") == []
+    assert log.story.cursor == 2
 
 
 def test_tokens_are_added_up(log: Log) -> None:

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from clankie.cli import reads
+from clankie.cli.chat import driver
 from clankie.cli.chat.marks import BLANK, Line, said
 from clankie.cli.chat.outbox import Outbox, problem, within
 from clankie.cli.chat.remote import Kind, words
 from clankie.cli.chat.story import Story
 from clankie.cli.clean import line
 from clankie.cli.client import items, segment
-from clankie.cli.failures import CommandError
+from clankie.cli.failures import CommandError, ProblemError
 from clankie.cli.wire import part
+from clankie.host.clock import SystemClock
 
 if TYPE_CHECKING:
     from clankie.cli.chat.remote import Item, Remote
     from clankie.cli.chat.view import View
     from clankie.cli.wire import Json
+    from clankie.host.ports import Clock
 
 HEAD: Final = "global-default"
 HISTORY: Final = 40
@@ -31,8 +35,9 @@ CATCH_UP: Final = 3.0
 class Desk:
     """One conversation at a time. `view` shows lines and is told when something changed."""
 
-    def __init__(self, remote: Remote, view: View) -> None:
+    def __init__(self, remote: Remote, view: View, clock: Clock | None = None) -> None:
         self.remote = remote
+        self.clock: Clock = clock or SystemClock()
         self._view = view
         self.conversation: Json = {}
         self.story = Story()
@@ -54,7 +59,10 @@ class Desk:
     @property
     def busy(self) -> bool:
         """Whether anything is on its way, in either direction."""
-        return bool(self.outbox.waiting or self.story.waiting) or not self.connected
+        if self.outbox.waiting or self.story.waiting or not self.connected:
+            return True
+        seat = driver.seat_of(self.conversation)
+        return seat is not None and seat.get("state") == "holding"  # a hold is counted down
 
     @property
     def running(self) -> str | None:
@@ -73,6 +81,7 @@ class Desk:
         async with asyncio.TaskGroup() as group:
             self._group = group
             group.create_task(self.outbox.post())
+            group.create_task(self._watch())
             self._follower = group.create_task(self._follow())
 
     async def switch(self, given: str) -> None:
@@ -173,6 +182,17 @@ class Desk:
         async for item in self.remote.follow(self.id, lambda: self.story.cursor):
             await self._take(item)
             self._view.changed()
+
+    async def _watch(self) -> None:
+        """Keep who drives, until cancelled. The feed is a hint: refused, we do without."""
+        with suppress(ProblemError):
+            async for row in self.remote.feed():
+                if row.get("conversation") != self.id:
+                    continue
+                self.conversation |= {
+                    name: row[name] for name in ("driver", "state") if name in row
+                }
+                self._view.changed()
 
     async def _take(self, item: Item) -> None:
         match item.kind:

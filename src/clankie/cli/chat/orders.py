@@ -12,8 +12,9 @@ from clankie.cli.client import items, new_delivery_id, segment
 from clankie.cli.deliveries import tool_names, tools_of
 from clankie.cli.failures import CommandError
 from clankie.cli.files import named, upload
-from clankie.cli.look import word
+from clankie.cli.look import local_time, word
 from clankie.cli.reads import repeatable
+from clankie.cli.wire import part
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -149,6 +150,11 @@ async def _steer(desk: Desk, rest: str) -> list[Line]:
     return []
 
 
+async def _later(desk: Desk, rest: str) -> list[Line]:
+    desk.outbox.submit(_needed(rest, "/queue TEXT"), mode="queue")
+    return []
+
+
 async def _uncertain(desk: Desk, rest: str) -> list[Line]:
     del rest
     lines: list[Line] = []
@@ -173,10 +179,20 @@ async def _look(desk: Desk, rest: str) -> list[Line]:
     if receipt.get("detail"):
         lines.append(said("", line(str(receipt["detail"])), BODY))
     for attempt in items(receipt, "attempts"):
-        tools = ", ".join(f"{t['name']} {t['state']}" for t in tools_of(attempt)) or "no tool"
-        told = f"attempt {attempt['n']}: {attempt['state']}, {tools}"
+        told = f"attempt {attempt['n']}: {attempt['state']}, {_known(attempt)}"
         lines.append(said("quiet", line(told), BODY))
     return lines
+
+
+def _known(attempt: Json) -> str:
+    where = part(attempt, "destination")
+    if where.get("kind") != "seat":
+        return ", ".join(f"{t['name']} {t['state']}" for t in tools_of(attempt)) or "no tool"
+    evidence = part(attempt, "evidence")
+    acked = local_time(evidence.get("acknowledged_at")) or "never"
+    seat = line(str(where.get("seat") or ""), 60)
+    proof = line(str(evidence.get("proof") or "none"), 40)
+    return f"at the seat {seat}, acknowledged: {acked}, proof: {proof}"
 
 
 async def _again(desk: Desk, rest: str) -> list[Line]:
@@ -242,6 +258,7 @@ ORDERS: Final = {
         Order("rename", "NAME", "Call this conversation something else", _rename),
         Order("reset", "", "Begin afresh; the log stays", _reset),
         Order("steer", "TEXT", "Say something into the answer being written", _steer),
+        Order("queue", "TEXT", "Say something after the turn that runs", _later),
         Order("attach", "FILE", "Send a picture or text file along", _attach),
         Order("model", "[NAME [ADDRESS]]", "Show or change who answers", _model),
         Order("uncertain", "", "Messages whose outcome nobody can know", _uncertain),

@@ -91,7 +91,9 @@ class Remote:
         tries = 0
         while True:
             try:
-                async for item in self._stream(conversation, cursor()):
+                async for item in self._stream(
+                    f"/v1/conversations/{segment(conversation)}/events?after={cursor()}"
+                ):
                     tries = 0
                     yield item
                 reason = "the stream ended"
@@ -105,8 +107,25 @@ class Remote:
             await asyncio.sleep(PAUSES[min(tries, len(PAUSES) - 1)])
             tries += 1
 
-    async def _stream(self, conversation: str, after: int) -> AsyncIterator[Item]:
-        path = f"/v1/conversations/{segment(conversation)}/events?after={after}"
+    async def feed(self) -> AsyncIterator[Json]:
+        """How conversations stand: at each connection all, then what changes, for ever.
+
+        Raises:
+            ProblemError: the service will not let us read this.
+        """
+        while True:
+            try:
+                async for item in self._stream("/v1/feed"):
+                    if item.kind is Kind.EVENT:
+                        yield item.data
+            except httpx2.HTTPError:
+                pass  # the log's own stream says that the service is away
+            except ProblemError as error:
+                if error.status in REFUSED:
+                    raise
+            await asyncio.sleep(PAUSES[-1])
+
+    async def _stream(self, path: str) -> AsyncIterator[Item]:
         headers = {"Accept": "text/event-stream"}
         timeout = httpx2.Timeout(10.0, read=SILENCE)
         async with self._http.stream("GET", path, headers=headers, timeout=timeout) as answer:

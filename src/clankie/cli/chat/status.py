@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from rich.cells import cell_len
 from rich.text import Text
 
+from clankie.cli.chat.driver import name_of, seat_of, words
 from clankie.cli.chat.marks import BLANK, BODY, Line, said
 from clankie.cli.clean import line, plain
 
@@ -44,8 +45,9 @@ def _doing(desk: Desk, seconds: int, frame: int) -> Line | None:
     if not running:
         return None
     tool = next((one.tool for one in running if one.tool), "")
-    words = f"is running {tool}" if tool else _phase(desk)
-    told = ("quiet", f"{desk.story.name} {words}  {seconds} s  Ctrl-C stops it")
+    seat = name_of(desk.conversation)
+    does = f"is running {tool}" if tool else "works on it" if seat else _phase(desk)
+    told = ("quiet", f"{seat or desk.story.name} {does}  {seconds} s  Ctrl-C stops it")
     return Line((("accent", f"{turn} "), told))
 
 
@@ -58,8 +60,10 @@ def _phase(desk: Desk) -> str:
 
 def _queue(desk: Desk) -> list[Line]:
     lines: list[Line] = []
+    seat = name_of(desk.conversation)
+    state = f"waits at {seat}" if seat else "queued"
     queued = [one.words for one in desk.story.waiting.values() if one.state == "queued"]
-    lines += [_small("queued", words) for words in queued[:WAITING_SHOWN]]
+    lines += [_small(state, text) for text in queued[:WAITING_SHOWN]]
     for out in list(desk.outbox.waiting)[:WAITING_SHOWN]:
         trying = f"not stored yet ({line(out.failing, 40)}), trying again; Ctrl-C takes it back"
         lines.append(_small(trying if out.failing else "sending", line(out.send.text, 48)))
@@ -67,12 +71,12 @@ def _queue(desk: Desk) -> list[Line]:
     return [*lines, said("quiet", f"and {more} more", BODY)] if more > 0 else lines
 
 
-def _small(state: str, words: str) -> Line:
-    return Line((("quiet", f"{state}: "), ("", f"“{words}”" if words else "a message")), BODY)
+def _small(state: str, text: str) -> Line:
+    return Line((("quiet", f"{state}: "), ("", f"“{text}”" if text else "a message")), BODY)
 
 
 def status(desk: Desk, hint: str, width: int) -> Text:
-    """One row: where we are at the left, who answers at the right."""
+    """One row: where we are at the left, who drives or answers at the right."""
     left = Text.assemble(
         (" ", ""),
         (line(str(desk.conversation.get("name", "")), 40), "strong"),
@@ -80,12 +84,17 @@ def status(desk: Desk, hint: str, width: int) -> Text:
     )
     if hint:
         left = Text.assemble((" ", ""), (hint, "warn"))
-    right = Text.assemble((line(desk.model, 40), "quiet"), ("  /help ", "quiet"))
+    right = Text.assemble((_who(desk), "quiet"), ("  /help ", "quiet"))
     room = width - cell_len(left.plain) - cell_len(right.plain)
     if room < 1:
         left.truncate(width - 1, overflow="ellipsis")
         return left
     return Text.assemble(left, " " * room, right)
+
+
+def _who(desk: Desk) -> str:
+    seat = seat_of(desk.conversation)
+    return line(desk.model, 40) if seat is None else words(seat, desk.clock.now())
 
 
 def _facts(desk: Desk) -> str:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from clankie.cli.chat.driver import HANDOFFS, harness
 from clankie.cli.chat.marks import BLANK, BODY, Line, Markdown, said
 from clankie.cli.clean import line, plain
 from clankie.cli.client import items
@@ -90,6 +91,7 @@ class Story:
             "tool": self._tool,
             "turn": self._turn,
             "notice": _notice,
+            "handoff": _handoff,
             "reset": self._reset,
         }
         teller = tellers.get(str(wire.get("kind")))
@@ -103,7 +105,8 @@ class Story:
         self._remember(delivery, text)
         if wire.get("role") == "owner" and delivery not in self.mine:
             self.foreign_inputs += 1
-        if any(one.state == "running" for one in self.waiting.values()):
+        # What was typed in a harness has no turn of its own to wait for.
+        if delivery and any(one.state == "running" for one in self.waiting.values()):
             self._later[delivery] = wire
             return []
         return self._told(wire)
@@ -141,11 +144,7 @@ class Story:
             about = f"  ↳ {self._words[delivery]}"
         self._last = delivery
         author = part(wire, "author").get("principal")
-        speaker = (
-            self.name
-            if author in {None, "captain", "system"}
-            else f"{_speaker(wire)} (typed there)"
-        )
+        speaker = self.name if author in {None, "captain", "system"} else _speaker(wire)
         return [BLANK, _head(speaker, wire, "agent", about)]
 
     def _tool(self, wire: Json) -> list[Line]:
@@ -357,6 +356,10 @@ def _speaker(wire: Json) -> str:
         return "You"
     if principal == "captain":
         return "Wake"
+    if principal == "seat":
+        # What a harness writes is its word: never the owner's, never the agent's own.
+        how = "written" if wire.get("role") == "agent" else "typed"
+        return f"{harness(wire.get('source'))}, {how} in the harness"
     kind = "You, on a device" if principal == "device" else principal.capitalize()
     return line(f"{kind} {name}".strip(), 80)
 
@@ -379,3 +382,11 @@ def _attached(wire: Json) -> list[Line]:
 def _notice(wire: Json) -> list[Line]:
     text = line(str(wire.get("text") or wire.get("code") or ""), 600)
     return [BLANK, Line((("warn", "! "), ("", text)))]
+
+
+def _handoff(wire: Json) -> list[Line]:
+    phase = str(wire.get("phase"))
+    if phase not in HANDOFFS:
+        return []
+    mark, style = ("? ", "warn") if phase == "uncertain" else ("⇄ ", "quiet")
+    return [BLANK, Line(((style, mark), ("quiet", HANDOFFS[phase])))]
