@@ -28,6 +28,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final, Protocol
 
 from harnesses.anthropic_wire import Messages
+from harnesses.openai_wire import Chat, Responses
 from harnesses.script import Asked, Plan, plan
 
 PATIENCE: Final = 60.0
@@ -56,7 +57,7 @@ class Wire(Protocol):
         ...
 
 
-WIRES: list[Wire] = [Messages()]
+WIRES: list[Wire] = [Messages(), Responses(), Chat()]
 
 
 @dataclass

@@ -33,6 +33,7 @@ class Place:
     `folder` is the seat's own, mode 0700; an adapter may keep sockets and files there. `program` is
     the argv of `clankie` itself. `environment` is the person's with CLANKIE_HOME and
     CLANKIE_SEAT_GRANT in it. `resume` is a native session id, NEWEST, or None for a fresh one.
+    `trust`: the person said that the harness may run our hooks.
     """
 
     folder: Path
@@ -43,6 +44,7 @@ class Place:
     program: tuple[str, ...]
     resume: str | None = None
     headless: bool = False
+    trust: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,230 @@
+"""A thread of a Codex app-server as a seat. We are its second client; a terminal is the first.
+
+Rule: of several programs at one server nobody knows which one the person looks at: the seat then
+stays with its thread and says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from clankie.core.seat import Native, SeatEvent
+from clankie.seats.codex import launch, proof
+from clankie.seats.codex import thread as threads
+from clankie.seats.codex.handing import Hands, put, running_turn
+from clankie.seats.codex.questions import Pending, pending
+from clankie.seats.codex.rpc import Rpc, RpcError, Said
+from clankie.seats.folder import Folder
+from clankie.seats.launch import Launch, Means
+from clankie.seats.port import Declaration, Handed, Observation, Seen
+
+if TYPE_CHECKING:
+    from clankie.seats.codex.server import Server
+
+_STARTED: Final = frozenset({"ready", "failed", "cancelled"})
+_GONE: Final = frozenset({"thread/closed", "thread/deleted", "thread/archived"})
+
+
+class CodexSeat:
+    """What the pump works with. `listen` runs beside it, until the server is gone."""
+
+    def __init__(self, rpc: Rpc, server: Server, means: Means, thread: threads.Thread) -> None:
+        self._rpc, self._server, self._means = rpc, server, means
+        self._thread = thread
+        self._hands = Hands(rpc, server, means)
+        if server.child is None:
+            self._hands.tools.set()  # a server that was joined has started them long ago
+        self._questions: dict[str, Pending] = {}
+        self._out: asyncio.Queue[Seen | None] = asyncio.Queue()
+        self._keep()
+
+    # ── what it is ───────────────────────────────────────────────────────────────────────────
+
+    @property
+    def declaration(self) -> Declaration:
+        """What it can do."""
+        return launch.DECLARATION
+
+    @property
+    def native(self) -> Native:
+        """The thread, and the server that runs it."""
+        return self._server.record.native
+
+    @property
+    def transcript(self) -> Path | None:
+        """The rollout of the thread; it may not be there yet."""
+        return None if self._thread.path is None else Path(self._thread.path)
+
+    @property
+    def greets(self) -> bool:
+        """Whether the log is put into new sessions from outside, because our hook does not run."""
+        return not self._server.record.hooks
+
+    def screen(self) -> Launch | None:
+        """The person's terminal."""
+        if self._means.place.headless:
+            return None
+        return launch.screen(self._means.place, self._thread.id, self._server.notes)
+
+    # ── what goes in ─────────────────────────────────────────────────────────────────────────
+
+    async def greet(self, text: str) -> bool:
+        """Give the thread the log, as context of the developer's; whether it has it."""
+        thread = self._thread
+        done = await put(self._rpc, thread.id, text)
+        if done and not thread.joined:
+            await self._join()
+        return done
+
+    async def hand_over(self, event: SeatEvent) -> Handed:
+        """Give it the words of one event, once."""
+        return await self._hands.give(self._thread, event)
+
+    async def interrupt(self, event: str) -> bool:
+        """Stop the turn that this event started, if it runs."""
+        turn = self._thread.turn
+        if turn is None or self._thread.starters.get(turn) != event:
+            return False
+        try:
+            await self._rpc.call("turn/interrupt", {"threadId": self._thread.id, "turnId": turn})
+        except RpcError:
+            return False
+        return True
+
+    async def answer(self, question: str, *, approve: bool) -> bool:
+        """Answer a question, unless the person did so in the terminal, or leave is no answer."""
+        asked = self._questions.get(question)
+        if asked is None:
+            return False
+        said = asked.yes if approve else asked.no
+        if said is None:
+            return False
+        del self._questions[question]
+        try:
+            await self._rpc.answer(asked.number, said)
+        except RpcError:
+            return False
+        return True
+
+    # ── what comes out ───────────────────────────────────────────────────────────────────────
+
+    async def seen(self) -> AsyncIterator[Seen]:
+        """Questions, changes of the session, and its end. What is written stands in the rollout."""
+        while (seen := await self._out.get()) is not None:
+            yield seen
+
+    async def listen(self) -> None:
+        """Hear the server until it is gone. Runs beside the pump."""
+        try:
+            async for said in self._rpc.said():
+                if said.method in _GONE and said.params.get("threadId") == self._thread.id:
+                    break
+                await self._heard(said)
+        finally:
+            self._thread.gone()
+            self._hands.tools.set()
+            ended = Observation(session_id=self._thread.id, ended=True)
+            self._out.put_nowait(Seen(observation=ended))
+            self._out.put_nowait(None)
+
+    async def _heard(self, said: Said) -> None:
+        params = said.params
+        match said.method:
+            case "account/rateLimits/updated":
+                self._thread.limits(threads.as_json(params.get("rateLimits")))
+            case "mcpServer/startupStatus/updated":
+                if params.get("name") == launch.SERVER and params.get("status") in _STARTED:
+                    self._hands.tools.set()
+            case "thread/started":
+                found = threads.of(params.get("thread"))
+                forked = threads.as_json(params.get("thread")).get("forkedFromId")
+                await self._moved(found, "fork" if forked else "clear")
+            case "thread/status/changed":
+                await self._changed(params)
+            case _ if params.get("threadId") == self._thread.id:
+                self._mine(said)
+            case _:
+                pass
+
+    def _mine(self, said: Said) -> None:
+        thread, params = self._thread, said.params
+        match said.method:
+            case "turn/started":
+                thread.begins(str(threads.as_json(params.get("turn")).get("id")))
+            case "turn/completed":
+                thread.ends(threads.as_json(params.get("turn")))
+            case "item/started" | "item/completed":
+                thread.shows(threads.as_json(params.get("item")))
+            case "serverRequest/resolved":
+                number = params.get("requestId")
+                self._questions = {
+                    name: one for name, one in self._questions.items() if one.number != number
+                }
+            case _:
+                self._asked(said)
+
+    def _asked(self, said: Said) -> None:
+        event = self._thread.starters.get(str(said.params.get("turnId")))
+        found = pending(said, event)
+        if found is not None:
+            self._questions[found.question.id] = found
+            self._out.put_nowait(Seen(question=found.question))
+
+    # ── which thread it is ───────────────────────────────────────────────────────────────────
+
+    async def _changed(self, params: Mapping[str, Any]) -> None:
+        thread = str(params.get("threadId"))
+        if thread == self._thread.id:
+            if not self._thread.joined:
+                await self._join()
+            return
+        if threads.as_json(params.get("status")).get("type") != "active":
+            return
+        # Words were typed into a thread that we know nothing of: one that was resumed over there.
+        try:
+            found = await self._rpc.call("thread/read", {"threadId": thread})
+        except RpcError:
+            return
+        await self._moved(threads.of(found.get("thread")), "resume")
+
+    async def _moved(self, thread: threads.Thread | None, source: str) -> None:
+        """The person's terminal shows another thread now, if it is the only one at this server."""
+        if thread is None or thread.id == self._thread.id:
+            return
+        others = proof.joined(self._server.record, os.getpid())
+        if others > 1:
+            note = (
+                f"{others} programs are joined to this Codex server, so nobody can tell whether "
+                f"the thread {thread.id} is the seat's. It stays with {self._thread.id}."
+            )
+            self._out.put_nowait(Seen(notes=(note,)))
+        if others != 1:
+            return
+        self._thread.gone()
+        thread.joined = False
+        self._thread = thread
+        self._questions.clear()
+        self._keep()
+        await self._join()
+        moved = Observation(session_id=thread.id, source=source)
+        self._out.put_nowait(Seen(observation=moved))
+
+    async def _join(self) -> None:
+        """Be told what happens in the thread; one without a rollout cannot be joined yet."""
+        thread = self._thread
+        try:
+            await self._rpc.call("thread/resume", {"threadId": thread.id, "excludeTurns": True})
+        except RpcError:
+            return
+        thread.joined = True
+        thread.turn = await running_turn(self._rpc, thread.id) or thread.turn
+
+    def _keep(self) -> None:
+        known = replace(self._server.record, thread=self._thread.id)
+        self._server.record = known
+        proof.keep(Folder(str(self._means.place.folder)), known)

@@ -1,0 +1,175 @@
+"""The app-server of a seat: started, joined again when it is the one we know, and ended.
+
+Rule 1: a server is joined only when it stands by `proof`; else another one is started.
+Rule 2: a server that a person's terminal is joined to outlives the driver: their work goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Final
+
+from clankie.host.ports import Clock
+from clankie.seats import process
+from clankie.seats.codex import launch, proof, sockets, trust
+from clankie.seats.codex.rpc import RpcError, connected
+from clankie.seats.folder import Folder
+from clankie.seats.launch import Means
+
+LOG: Final = "codex.log"
+_PATIENCE: Final = 30.0
+_STEP: Final = 0.05
+_LEAVE: Final = 10.0
+_TOLD: Final = 600
+
+
+class CodexError(Exception):
+    """Codex could not be started; the text says why, and what helps."""
+
+
+@dataclass
+class Server:
+    """A server that runs, and what is kept of it. `child` is None where it was joined."""
+
+    record: proof.Record
+    child: asyncio.subprocess.Process | None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def stands(self) -> bool:
+        """Whether it is still the very one."""
+        if self.record.began:
+            return proof.stands(self.record)
+        # No kernel says here who holds a socket: only our own child is certain.
+        return self.child is not None and self.child.returncode is None
+
+
+@asynccontextmanager
+async def running(means: Means) -> AsyncGenerator[Server]:
+    """The server of this seat: the one that runs, or a new one. Raises CodexError."""
+    folder = Folder(str(means.place.folder))
+    known = proof.kept(folder)
+    if known is not None and proof.stands(known):
+        server = Server(known, None)
+    else:
+        server = await _trusted(means, folder, known.thread if known else "")
+    try:
+        yield server
+    finally:
+        # Ours is closed by now: what is left belongs to a person's terminal.
+        if not proof.joined(server.record, os.getpid()):
+            await _end(server, means.clock)
+
+
+async def _trusted(means: Means, folder: Folder, thread: str) -> Server:
+    """Start one; once more without our hook where Codex does not trust it."""
+    server = await _start(means, folder, thread, hooks=True)
+    try:
+        async with connected(launch.socket(means.place)) as rpc:
+            found = await trust.ours(rpc, means.place.directory, launch.hook(means.place))
+            if found and means.place.trust and not all(one.trusted for one in found):
+                await trust.give(rpc, found)
+                found = await trust.ours(rpc, means.place.directory, launch.hook(means.place))
+    except RpcError as error:
+        await _end(server, means.clock)
+        raise CodexError(f"Codex's app-server does not answer: {error}.") from error
+    if found and all(one.trusted for one in found):
+        return server
+    await _end(server, means.clock)
+    server = await _start(means, folder, thread, hooks=False)
+    server.notes = (trust.sentence(found),)
+    return server
+
+
+async def _start(means: Means, folder: Folder, thread: str, *, hooks: bool) -> Server:
+    place, path = means.place, launch.socket(means.place)
+    path.unlink(missing_ok=True)
+    with _log(folder) as log:
+        try:
+            # A session of its own: Ctrl-C in the driver's terminal is not meant for it.
+            child = await asyncio.create_subprocess_exec(
+                *launch.server(place, hooks=hooks),
+                cwd=place.directory,
+                env=dict(place.environment),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise CodexError(f"Codex cannot be started: {error}.") from error
+    server = Server(proof.Record(pid=child.pid, began="", socket="", thread=thread), child)
+    deadline = means.clock.monotonic() + _PATIENCE
+    while (pid := _listens(path, child.pid)) is None:
+        if child.returncode is not None or means.clock.monotonic() > deadline:
+            said = folder.get(LOG).decode(errors="replace").strip()[-_TOLD:]
+            await _end(server, means.clock)
+            raise CodexError(f"Codex's app-server did not start: {said or 'it said nothing'}")
+        await means.clock.sleep(_STEP)
+    server.record = proof.Record(
+        pid=pid,
+        began=process.started_at(pid),
+        socket=proof.resolved(path),
+        thread=thread,
+        hooks=hooks,
+    )
+    proof.keep(folder, server.record)
+    return server
+
+
+def _listens(path: Path, child: int) -> int | None:
+    """Which process listens there: a launcher of npm may stand between us and the server."""
+    if not path.exists():
+        return None
+    where = proof.resolved(path)
+    listening = {one.inode for one in sockets.ends() if one.path == where and not one.peer}
+    if not process.started_at(child):
+        return child  # nothing can be asked here but whether there is a socket
+    return next((pid for pid in sockets.session(child) if listening & sockets.held(pid)), None)
+
+
+def _log(folder: Folder) -> IO[bytes]:
+    folder.put(LOG, b"")
+    return Path(folder.file(LOG)).open("ab")
+
+
+async def _end(server: Server, clock: Clock) -> None:
+    """Ask it to end, and make it after a while."""
+    child = server.child
+    for order in (signal.SIGTERM, signal.SIGKILL):
+        if not _signal(server, order):
+            break
+        deadline = clock.monotonic() + _LEAVE
+        while _runs(server) and clock.monotonic() < deadline:
+            await clock.sleep(_STEP)
+        if not _runs(server):
+            break
+    if child is not None:
+        await child.wait()
+
+
+def _runs(server: Server) -> bool:
+    if server.child is not None:
+        return server.child.returncode is None
+    return process.started_at(server.record.pid) == server.record.began != ""
+
+
+def _signal(server: Server, order: signal.Signals) -> bool:
+    """Whether there was somebody to tell."""
+    if not _runs(server):
+        return False
+    try:
+        if server.child is not None:
+            # It leads a session, so that a launcher and the server are told both.
+            os.killpg(server.child.pid, order)
+        else:
+            os.kill(server.record.pid, order)
+    except ProcessLookupError:
+        return False
+    return True
