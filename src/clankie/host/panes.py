@@ -8,8 +8,8 @@ such words go another way.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Protocol
 
@@ -68,15 +68,15 @@ class Pane:
 class OpenPane:
     """What to run in a new pane. `argv` replaces the shell, so the pane's pid is the program's.
 
-    `env` is added to what the host of panes has. `session`: put it there, else one of that name is
-    made. `columns` and `rows` count only where nobody watches yet.
+    `session`: put it there, else one of that name is made. `columns` and `rows` count only where
+    nobody watches yet. An environment of its own the program gets from a file, not from here: what
+    hosts panes shows it in the list of processes.
     """
 
     argv: Sequence[str]
     directory: str
     session: str
     title: str
-    env: Mapping[str, str] = field(default_factory=dict[str, str])
     columns: int = 160
     rows: int = 50
 
