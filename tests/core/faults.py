@@ -6,7 +6,14 @@ that stays alive is a promise without a test. `old` stands in its module exactly
 
 from dataclasses import dataclass
 
-from core import faults_fence, faults_pictures, faults_rest, faults_spending
+from core import (
+    faults_fence,
+    faults_mail,
+    faults_pictures,
+    faults_rest,
+    faults_seats,
+    faults_spending,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +44,12 @@ FAULTS = [
         "budget": faults_spending.BUDGET,
         "mcp": faults_spending.MCP,
         "pictures": faults_pictures.PICTURES,
+        "binding": faults_seats.BINDING,
+        "mailbox": faults_mail.MAILBOX,
+        "handoff": faults_mail.HANDOFF,
+        "session": faults_seats.SESSION,
+        "seat": faults_seats.SEAT,
+        "seat_errors": faults_seats.SEAT_ERRORS,
     }.items()
     for name, old, new in faults
 ]

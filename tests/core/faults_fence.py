@@ -1,5 +1,7 @@
 """Faults of the fence: delivery, admission and the choice of a driver. See faults.py."""
 
+from core import faults_seats
+
 DELIVERY = [
     (
         "an uncertain input waits again",
@@ -124,15 +126,20 @@ DELIVERY = [
     ),
     (
         "what nobody can tell of counts as failed",
-        "return InputState.UNCERTAIN",
-        "return InputState.FAILED",
+        "case ServiceState.UNCERTAIN:\n            return InputState.UNCERTAIN",
+        "case ServiceState.UNCERTAIN:\n            return InputState.FAILED",
     ),
     (
         "what nobody can tell of waits again",
-        "return InputState.UNCERTAIN",
-        "return InputState.QUEUED",
+        "case ServiceState.UNCERTAIN:\n            return InputState.UNCERTAIN",
+        "case ServiceState.UNCERTAIN:\n            return InputState.QUEUED",
     ),
-    ("cancelled counts as failed", "return InputState.CANCELLED", "return InputState.FAILED"),
+    (
+        "cancelled counts as failed",
+        "case ServiceState.CANCELLED:\n            return InputState.CANCELLED",
+        "case ServiceState.CANCELLED:\n            return InputState.FAILED",
+    ),
+    *faults_seats.DELIVERY,
     (
         "a reservation does not count as open",
         "frozenset({_V.RESERVED, _V.RUNNING})\nOPEN_SEAT",
@@ -400,4 +407,5 @@ DRIVER = [
         "if seat is not None and _takes(addressed, seat):",
         "if seat is not None and seat.remote and _takes(addressed, seat):",
     ),
+    *faults_seats.DRIVER,
 ]

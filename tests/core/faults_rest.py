@@ -1,5 +1,7 @@
 """Faults of everything around the fence. See faults.py."""
 
+from core import faults_seats
+
 PROJECTION = [
     (
         "the marker has no room",
@@ -287,6 +289,7 @@ CONVERSATION = [
         '"author": event.author.to_wire(),',
         '"author": SYSTEM.to_wire(),',
     ),
+    *faults_seats.CONVERSATION,
 ]
 
 RECEIPT = [
@@ -304,7 +307,7 @@ RECEIPT = [
         "for a in reversed(delivery.attempts)",
         "for a in delivery.attempts",
     ),
-    ("any attempt counts as lost", "if a.state is ServiceState.UNCERTAIN)", "if a.state)"),
+    ("any attempt counts as lost", "if _is_lost(a))", "if a.state)"),
     (
         "only the last attempt's tools count",
         "any(attempt.tools for attempt in delivery.attempts)",
@@ -323,6 +326,7 @@ RECEIPT = [
         "for name, value in wire.items() if value is not None}",
         "for name, value in wire.items()}",
     ),
+    *faults_seats.RECEIPT,
 ]
 
 ERRORS = [

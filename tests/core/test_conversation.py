@@ -16,6 +16,7 @@ from clankie.core.conversation import (
     Attachment,
     Author,
     Body,
+    DriverView,
     Event,
     Handoff,
     Kind,
@@ -36,6 +37,7 @@ from clankie.core.conversation import (
     kind_name,
     may_read,
     projectable,
+    state_of,
     timestamp,
 )
 from core.kit import NOON, conversation
@@ -176,6 +178,51 @@ def test_a_time_on_the_wire_is_utc_in_whole_milliseconds(naive: datetime, minute
 def test_the_state_in_lists_is_what_it_is_doing_now(facts: dict[str, Any], state: State) -> None:
     # proves: CONV-1
     assert conversation(**facts).state is state
+
+
+def driver(state: str = "live", **changed: Any) -> DriverView:
+    whole: dict[str, Any] = {"seat": "seat-1", "harness": "claude", "since": NOON, **changed}
+    return DriverView(state=state, **whole)
+
+
+@pytest.mark.parametrize(
+    ("facts", "seat", "state"),
+    [
+        ({"waiting": 1}, "live", State.WAITING_SEAT),
+        ({"waiting": 1}, "holding", State.WAITING_SEAT),
+        ({"waiting": 1}, "absent", State.RUNNING),
+        ({"waiting": 1}, "parked", State.RUNNING),
+        ({"waiting": 1}, None, State.RUNNING),
+        ({"waiting": 1, "running": 1}, "live", State.RUNNING),
+        ({"waiting": 1, "held": 1}, "live", State.HELD),
+        ({}, "live", State.IDLE),
+        ({"closed": True, "waiting": 1}, "live", State.CLOSED),
+    ],
+)
+def test_what_waits_for_a_seat_is_told_from_what_is_about_to_run(
+    facts: dict[str, Any], seat: str | None, state: State
+) -> None:
+    # proves: CONV-1
+    view = None if seat is None else driver(seat)
+    assert state_of(conversation(**facts), view) is state
+    assert conversation_to_wire(conversation(**facts), view)["state"] == state
+
+
+def test_a_list_names_the_seat_that_drives_a_conversation() -> None:
+    # proves: CONV-1
+    later = NOON + timedelta(seconds=45)
+    silent = driver("holding", last_ask=NOON, hold_until=later, grace_until=NOON)
+    assert conversation_to_wire(conversation(), silent)["driver"] == {
+        "kind": "seat",
+        "seat": "seat-1",
+        "harness": "claude",
+        "state": "holding",
+        "since": "2026-11-30T12:00:00.000Z",
+        "last_ask": "2026-11-30T12:00:00.000Z",
+        "hold_until": "2026-11-30T12:00:45.000Z",
+        "grace_until": "2026-11-30T12:00:00.000Z",
+    }
+    assert set(driver().to_wire()) == {"kind", "seat", "harness", "state", "since"}
 
 
 @pytest.mark.parametrize(("reader", "other"), [*product(Kind, Kind)])

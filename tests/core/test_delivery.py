@@ -182,9 +182,93 @@ def test_an_input_follows_its_attempt_on_the_service_lane(
     assert delivery.consequence(state, joined=joined, again=again) == expected[state]
 
 
+@pytest.mark.parametrize("state", SeatState)
+@pytest.mark.parametrize("member", [False, True])
+@pytest.mark.parametrize("cancelled", [False, True])
+def test_an_input_follows_its_attempt_at_a_seat(
+    state: SeatState, member: bool, cancelled: bool
+) -> None:
+    # proves: FENCE-8, SEAT-12
+    expected = dict(AT_SEAT)
+    if member:
+        expected["replied"] = "absorbed"
+    if cancelled:
+        expected["failed"] = "cancelled"
+    assert delivery.seat_consequence(state, member=member, cancelled=cancelled) == expected[state]
+    if not cancelled:
+        assert delivery.seat_consequence(state, member=member) == expected[state]
+
+
+@pytest.mark.parametrize("state", SeatState)
+def test_a_restart_cannot_tell_of_what_was_on_its_way_to_a_seat_and_leaves_the_rest(
+    state: SeatState,
+) -> None:
+    # proves: FENCE-8, FENCE-4
+    after = delivery.seat_after_restart(state)
+    assert after == {"attempting": "uncertain"}.get(state)
+    assert after is None or after in SEAT[state]
+
+
+@pytest.mark.parametrize(("before", "after"), list(product(InputState, InputState)))
+def test_an_input_follows_by_moves_of_its_table_or_not_at_all(
+    before: InputState, after: InputState
+) -> None:
+    # proves: FENCE-8
+    late = before is InputState.UNCERTAIN and after in {"absorbed", "cancelled"}
+    if before is after or before is InputState.ABANDONED:
+        assert delivery.follow("m-1", before, after) == ()
+    elif late:
+        assert delivery.follow("m-1", before, after) == ("running", after)
+    elif after in INPUT[before]:
+        assert delivery.follow("m-1", before, after) == (after,)
+    else:
+        with pytest.raises(TransitionRefusedError, match="'m-1'"):
+            delivery.follow("m-1", before, after)
+
+
+@pytest.mark.parametrize("member", [False, True])
+@pytest.mark.parametrize("cancelled", [False, True])
+@pytest.mark.parametrize(("before", "after"), list(product(SeatState, SeatState)))
+def test_a_step_at_a_seat_is_a_move_of_the_attempt_with_what_follows_for_its_input(
+    before: SeatState, after: SeatState, member: bool, cancelled: bool
+) -> None:
+    # proves: FENCE-8
+    here = delivery.seat_consequence(before, member=member, cancelled=cancelled)
+    there = delivery.seat_consequence(after, member=member, cancelled=cancelled)
+
+    def step() -> delivery.SeatStep:
+        moved = (before, after)
+        return delivery.seat_step("a-1", moved, "m-1", here, member=member, cancelled=cancelled)
+
+    if after not in SEAT[before]:
+        with pytest.raises(TransitionRefusedError, match="'a-1'"):
+            step()
+        return
+    taken = step()
+    assert taken.attempt is after
+    state: str = here
+    for one in taken.inputs:
+        assert one in INPUT[state]
+        state = one
+    assert state == there
+
+
+def test_what_the_owner_closed_stays_closed_whatever_the_seat_shows_later() -> None:
+    # proves: FENCE-7
+    moved = (SeatState.UNCERTAIN, SeatState.REPLIED)
+    step = delivery.seat_step("a-1", moved, "m-1", InputState.ABANDONED)
+    assert step == delivery.SeatStep(SeatState.REPLIED, ())
+
+
+def test_a_step_whose_input_has_ended_otherwise_is_refused() -> None:
+    moved = (SeatState.ATTEMPTING, SeatState.TAKEN)
+    with pytest.raises(TransitionRefusedError, match="'m-1'"):
+        delivery.seat_step("a-1", moved, "m-1", InputState.CANCELLED)
+
+
 def follow(kind: str, state: str, *, again: bool) -> str:
     if kind == "seat":
-        return AT_SEAT[state]
+        return delivery.seat_consequence(SeatState(state), member=False)
     return delivery.consequence(ServiceState(state), joined=False, again=again)
 
 

@@ -21,6 +21,7 @@ from clankie.core.driver import (
     never_to_seat,
     select,
 )
+from clankie.core.seat import EventKind
 
 SEAT, OCCUPANT, OTHER = "seat-1", "claude/4711", "claude/4712"
 HERE = ToSeat(SEAT, OCCUPANT)
@@ -158,6 +159,52 @@ def test_a_room_message_for_an_occupant_waits_until_that_seat_is_proven() -> Non
     mine = Addressed(origin=Origin.ROOM, reach=Reach.OCCUPANT, occupant=OCCUPANT)
     seat = Standing(seat=SEAT, occupant=OCCUPANT, presence=Presence.LIVE, proven=False)
     assert select(mine, seat) == Wait("recipient_unproven")
+
+
+@pytest.mark.parametrize("origin", Origin)
+def test_what_an_occupant_refused_goes_on_as_if_no_seat_were_there(origin: Origin) -> None:
+    # proves: FENCE-5
+    live = Standing(seat=SEAT, occupant=OCCUPANT, presence=Presence.LIVE)
+    answer = select(Addressed(origin=origin, refused=True), live)
+    # What no other may run is offered again at the next poll of the seat.
+    assert answer == (HERE if origin is Origin.LINEAR else ToService())
+
+
+def test_what_a_remote_seat_refused_is_not_run_here() -> None:
+    remote = Standing(seat=SEAT, occupant=OCCUPANT, presence=Presence.LIVE, remote=True)
+    refused = Addressed(origin=Origin.OWNER, refused=True)
+    assert select(refused, remote) == Refuse("remote_lead_unavailable")
+
+
+@pytest.mark.parametrize(
+    ("reach", "answer"),
+    [
+        (Reach.OCCUPANT, Wait("recipient_refused")),
+        (Reach.NATIVE_PARENT, Wait("recipient_refused")),
+        (Reach.HELD_QUEUE, Refuse("refused_by_seat")),
+    ],
+)
+def test_what_its_only_recipient_refused_is_never_given_to_another(
+    reach: Reach, answer: Destination
+) -> None:
+    # proves: FENCE-2, SEAT-8
+    live = Standing(seat=SEAT, occupant=OCCUPANT, presence=Presence.LIVE)
+    mine = Addressed(origin=Origin.OWNER, reach=reach, occupant=OCCUPANT, refused=True)
+    assert select(mine, live) == answer
+
+
+@pytest.mark.parametrize("origin", sorted(set(Origin) - {Origin.GOAL}))
+def test_a_seat_is_given_only_the_kinds_of_event_that_its_adapter_can_hand_over(
+    origin: Origin,
+) -> None:
+    # proves: FENCE-5
+    kinds = frozenset({EventKind.TURN, EventKind.ESCALATION})
+    live = Standing(seat=SEAT, occupant=OCCUPANT, presence=Presence.LIVE, kinds=kinds)
+    able = origin in {Origin.OWNER, Origin.ESCALATION}
+    elsewhere = Wait("no_receiver") if origin is Origin.LINEAR else ToService()
+    assert select(Addressed(origin=origin), live) == (HERE if able else elsewhere)
+    mine = Addressed(origin=origin, reach=Reach.OCCUPANT, occupant=OCCUPANT)
+    assert select(mine, live) == (HERE if able else Wait("recipient_unable"))
 
 
 def test_the_choice_is_made_afresh_each_time_it_is_asked() -> None:

@@ -71,6 +71,105 @@ def test_without_an_attempt_that_was_lost_nothing_more_is_claimed() -> None:
     assert explain(found) == "Nothing is known of how it ended."
 
 
+def at_seat(state: SeatState, **changed: Any) -> Attempt:
+    whole: dict[str, Any] = {
+        "seat": "seat-1",
+        "occupant": "o-1",
+        "asked_at": NOON + timedelta(hours=2, minutes=2),
+        **changed,
+    }
+    return attempt(state, **whole)
+
+
+GIVEN = "It was given to the seat seat-1 at 14:02 UTC; "
+ACKNOWLEDGED = {"acknowledged_at": NOON + timedelta(hours=2, minutes=3)}
+
+
+@pytest.mark.parametrize(
+    ("evidence", "known"),
+    [
+        ({}, "no acknowledgement came"),
+        (ACKNOWLEDGED, "it was acknowledged at 14:03 UTC"),
+        ({**ACKNOWLEDGED, "proof": "uuid"}, "its transcript shows the words"),
+    ],
+    ids=["nothing", "acknowledged", "shown"],
+)
+def test_what_a_seat_may_have_says_when_it_was_given_and_what_came_back(
+    evidence: dict[str, Any], known: str
+) -> None:
+    # proves: DAY-1, FENCE-7
+    tried = at_seat(SeatState.UNCERTAIN, **evidence)
+    assert explain(lost(attempts=(tried,))) == f"{GIVEN}{known}."
+    cut = lost(attempts=(tried,), detail="the service restarted")
+    assert explain(cut) == f"{GIVEN}{known}; the service restarted."
+    closed = lost(InputState.ABANDONED, attempts=(tried,))
+    assert explain(closed) == f"{GIVEN}{known}; closed as unknown."
+
+
+def test_a_seat_that_lost_it_is_told_also_where_the_moment_of_giving_is_not_known() -> None:
+    text = explain(lost(attempts=(at_seat(SeatState.UNCERTAIN, asked_at=None),)))
+    assert text == "It was given to the seat seat-1 at 12:00 UTC; no acknowledgement came."
+
+
+@pytest.mark.parametrize(
+    ("state", "tried", "sentence"),
+    [
+        (
+            InputState.QUEUED,
+            at_seat(SeatState.OFFERED),
+            "It waits at the seat seat-1 for its next poll.",
+        ),
+        (
+            InputState.QUEUED,
+            at_seat(SeatState.REFUSED, code="draft_in_the_way"),
+            "The seat seat-1 refused it (draft_in_the_way); it waits again.",
+        ),
+        (
+            InputState.QUEUED,
+            at_seat(SeatState.RELEASED, code="hold_lapsed"),
+            "The seat seat-1 did not take it (hold_lapsed); it waits again.",
+        ),
+        (
+            InputState.QUEUED,
+            at_seat(SeatState.RELEASED),
+            "The seat seat-1 did not take it; it waits again.",
+        ),
+        (InputState.QUEUED, attempt(ServiceState.RELEASED), None),
+        (InputState.RUNNING, attempt(ServiceState.RUNNING), None),
+        (InputState.RUNNING, at_seat(SeatState.ATTEMPTING), f"{GIVEN}no acknowledgement came."),
+        (
+            InputState.RUNNING,
+            at_seat(SeatState.TAKEN, **ACKNOWLEDGED),
+            f"{GIVEN}it was acknowledged at 14:03 UTC.",
+        ),
+        (
+            InputState.RUNNING,
+            at_seat(SeatState.ACCEPTED, proof="uuid"),
+            f"{GIVEN}its transcript shows the words.",
+        ),
+    ],
+)
+def test_what_is_at_a_seat_says_where_it_stands_there(
+    state: InputState, tried: Attempt, sentence: str | None
+) -> None:
+    # proves: FENCE-5
+    assert explain(delivery(state=state, attempts=(attempt(ServiceState.RELEASED), tried))) == (
+        sentence
+    )
+
+
+def test_an_attempt_at_a_seat_shows_its_destination_and_its_evidence() -> None:
+    # proves: FENCE-7
+    tried = at_seat(SeatState.ACCEPTED, **ACKNOWLEDGED, proof="uuid")
+    assert tried.to_wire() == {
+        "n": 1,
+        "destination": {"kind": "seat", "seat": "seat-1", "occupant": "o-1"},
+        "state": "accepted",
+        "started_at": "2026-11-30T12:00:00.000Z",
+        "evidence": {"acknowledged_at": "2026-11-30T14:03:00.000Z", "proof": "uuid"},
+    }
+
+
 @pytest.mark.parametrize("state", InputState)
 def test_only_what_did_not_end_well_is_explained(state: InputState) -> None:
     found = delivery(state=state, detail="The model is down.")

@@ -1,0 +1,62 @@
+"""Who sits there, and the ids under which a harness is given words."""
+
+import uuid
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clankie.core.seat import Capabilities, EventKind, Native, Occupant, delivery_uuid
+
+NAMESPACE = uuid.UUID("5f0c9a52-5f61-5d0e-9f0b-5a8f0d6d1c3e")
+NATIVE = Native(session_id="s-1", pid=4711, process_started_at="linux:b00t:99")
+SITTING = Occupant(harness="claude", native=NATIVE, pane="%1")
+
+
+@given(st.text(max_size=200).filter(lambda text: text.isprintable()), st.integers(0, 2**31))
+def test_the_id_of_an_attempt_is_a_uuid_of_version_5_the_same_on_both_sides(
+    event: str, attempt: int
+) -> None:
+    assert delivery_uuid(event, attempt) == str(uuid.uuid5(NAMESPACE, f"{event}#{attempt}"))
+
+
+def test_another_attempt_or_delivery_has_another_id() -> None:
+    given_ids = {delivery_uuid(event, n) for event in ("m-1", "m-2", "discord/1") for n in range(5)}
+    assert len(given_ids) == 15
+
+
+def test_an_occupant_has_one_id_which_a_service_that_started_anew_finds_again() -> None:
+    again = Occupant(
+        harness="claude",
+        pane="%1",
+        native=Native(session_id="s-1", pid=4711, process_started_at="linux:b00t:99"),
+    )
+    assert again.id == SITTING.id
+    assert SITTING.id == "o-" + SITTING.id[2:]
+    assert len(SITTING.id) == 28
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(SITTING, fleet="attic"),
+        replace(SITTING, pane="%2"),
+        replace(SITTING, pane=None),
+        replace(SITTING, harness="codex"),
+        replace(SITTING, native=replace(NATIVE, session_id="s-2")),
+        replace(SITTING, native=replace(NATIVE, pid=4712)),
+        replace(SITTING, native=replace(NATIVE, process_started_at="linux:b00t:100")),
+        replace(SITTING, native=replace(NATIVE, session_id="s-1\udc80")),
+    ],
+    ids=["fleet", "pane", "no pane", "harness", "session", "process", "start", "odd session"],
+)
+def test_whatever_differs_makes_another_occupant(other: Occupant) -> None:
+    # proves: SEAT-14
+    assert other.id != SITTING.id
+
+
+def test_an_adapter_that_says_nothing_else_takes_every_kind_and_cannot_interrupt() -> None:
+    told = Capabilities()
+    assert told.kinds == frozenset(EventKind)
+    assert (told.transcript, told.steer, told.interrupt) == (True, True, False)
