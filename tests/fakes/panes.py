@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
-from clankie.host.panes import OpenPane, Pane, PaneGoneError, typable
+from clankie.host.panes import NotTypableError, OpenPane, Pane, PaneGoneError, typable
 
 
 @dataclass
@@ -14,6 +15,7 @@ class Screen:
     asked: OpenPane
     typed: list[str] = field(default_factory=list)
     shown: str = ""
+    in_mode: bool = False
 
 
 class FakePanes:
@@ -45,6 +47,8 @@ class FakePanes:
     async def type(self, pane: str, text: str) -> None:
         words = typable(text)
         screen = self._screen(pane)
+        if screen.in_mode:
+            raise NotTypableError("in_mode")
         screen.typed.append(words)
         screen.shown += words
 
@@ -58,6 +62,11 @@ class FakePanes:
 
     async def kill(self, pane: str) -> None:
         self.screens.pop(pane, None)
+
+    def touch(self, pane: str, at: datetime) -> None:
+        """A person pressed a key in it."""
+        screen = self._screen(pane)
+        screen.pane = replace(screen.pane, touched_at=at)
 
     def end(self, pane: str) -> None:
         """Its program has ended, and the pane stays to show that."""

@@ -160,3 +160,13 @@ async def test_pasted_words_stay_in_no_file_and_no_buffer(
 
 async def test_without_a_server_there_are_no_panes(tmux: TmuxPanes) -> None:
     assert await tmux.panes() == []
+
+
+async def test_nothing_is_typed_while_somebody_scrolls_in_the_pane(
+    tmux: TmuxPanes, tmp_path: Path
+) -> None:
+    pane = await tmux.open(cat(tmp_path))
+    tmux.run("copy-mode", "-t", pane.id)
+    with pytest.raises(NotTypableError, match="in_mode"):
+        await tmux.type(pane.id, "words")
+    assert pane.touched_at is not None

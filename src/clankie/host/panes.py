@@ -62,6 +62,7 @@ class Pane:
     command: str
     dead: bool = False
     touched_at: datetime | None = None
+    touched_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +102,8 @@ class PaneHost(Protocol):
 
         A pane whose keys go elsewhere (a person scrolls back in it) is `in_mode`: not typable.
 
-        Raises NotTypableError (nothing was typed), PaneGoneError, or PaneError (unknown).
+        Raises NotTypableError (nothing was typed; `in_mode` while a person scrolls in the pane),
+        PaneGoneError, or PaneError (unknown).
         """
         ...
 

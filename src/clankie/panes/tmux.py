@@ -13,6 +13,7 @@ import shlex
 import shutil
 import tempfile
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -20,6 +21,7 @@ from libtmux import Server
 from libtmux.exc import LibTmuxException
 
 from clankie.host.panes import (
+    NotTypableError,
     OpenPane,
     Pane,
     PaneError,
@@ -39,6 +41,8 @@ _FACTS: Final = (
     "pane_pid",
     "pane_tty",
     "pane_dead",
+    "pane_in_mode",
+    "session_activity",
     "pane_current_command",
     "pane_current_path",
 )
@@ -79,19 +83,18 @@ class TmuxPanes:
 
     async def panes(self) -> Sequence[Pane]:
         """All panes of the server."""
-        return await asyncio.to_thread(self._panes)
+        return [one for one, _ in await asyncio.to_thread(self._panes)]
 
     async def pane(self, pane: str) -> Pane:
         """Its facts now."""
-        for one in await self.panes():
-            if one.id == pane:
-                return one
-        raise PaneGoneError(pane)
+        return (await self._found(pane))[0]
 
     async def type(self, pane: str, text: str) -> None:
         """Paste words into its input."""
         words = typable(text)
-        await self.pane(pane)
+        _, in_mode = await self._found(pane)
+        if in_mode:
+            raise NotTypableError("in_mode")
         await asyncio.to_thread(self._paste, pane, words)
 
     async def enter(self, pane: str) -> None:
@@ -111,6 +114,12 @@ class TmuxPanes:
         except PaneGoneError:
             return
         await asyncio.to_thread(self.run, "kill-pane", "-t", pane)
+
+    async def _found(self, pane: str) -> tuple[Pane, bool]:
+        for one, in_mode in await asyncio.to_thread(self._panes):
+            if one.id == pane:
+                return one, in_mode
+        raise PaneGoneError(pane)
 
     def run(self, command: str, *arguments: str) -> list[str]:
         """Run a command of tmux; the lines of its answer. Raises PaneError."""
@@ -138,12 +147,20 @@ class TmuxPanes:
             told = self.run("new-session", "-d", "-s", ask.session, *size, *what, program)
         if not told:
             raise PaneError("tmux opened a pane and did not say which.")
-        return _pane(told[0])
+        return _pane(told[0])[0]
 
-    def _panes(self) -> list[Pane]:
+    def _panes(self) -> list[tuple[Pane, bool]]:
+        """Each pane once, and whether somebody scrolls in it."""
         done = self._command("list-panes", "-a", "-F", _FORMAT)
-        # Where no server runs there are no panes; tmux calls that a failure.
-        return [] if done.returncode else [_pane(line) for line in done.stdout]
+        if done.returncode:
+            return []  # where no server runs there are no panes; tmux calls that a failure
+        found: dict[str, tuple[Pane, bool]] = {}
+        for pane, in_mode in map(_pane, done.stdout):
+            # Several sessions may show it; whoever pressed a key last counts.
+            before = found.get(pane.id)
+            if before is None or _touched(pane) > _touched(before[0]):
+                found[pane.id] = (pane, in_mode)
+        return list(found.values())
 
     def _paste(self, pane: str, words: str) -> None:
         descriptor, path = tempfile.mkstemp(prefix="clankie-paste-")
@@ -157,9 +174,10 @@ class TmuxPanes:
             Path(path).unlink()
 
 
-def _pane(line: str) -> Pane:
-    facts = dict(zip(_FACTS, line.split("\t", len(_FACTS) - 1), strict=False))
-    return Pane(
+def _pane(line: str) -> tuple[Pane, bool]:
+    facts = dict(zip(_FACTS, line.split("\t", len(_FACTS) - 1), strict=True))
+    active = facts["session_activity"]
+    pane = Pane(
         id=facts["pane_id"],
         session=facts["session_name"],
         pid=int(facts["pane_pid"]),
@@ -167,4 +185,10 @@ def _pane(line: str) -> Pane:
         dead=facts["pane_dead"] == "1",
         command=facts["pane_current_command"],
         directory=facts["pane_current_path"],
+        touched_at=datetime.fromtimestamp(int(active), UTC) if active else None,
     )
+    return pane, facts["pane_in_mode"] not in {"", "0"}
+
+
+def _touched(pane: Pane) -> datetime:
+    return pane.touched_at or datetime.min.replace(tzinfo=UTC)
