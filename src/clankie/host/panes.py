@@ -62,7 +62,6 @@ class Pane:
     command: str
     dead: bool = False
     touched_at: datetime | None = None
-    touched_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
