@@ -273,6 +273,27 @@ class Seats(Protocol):
         ...
 
 
+class Processes(Protocol):
+    """What the kernel says of the processes of this machine."""
+
+    @property
+    def proves(self) -> bool:
+        """Whether it can say anything; elsewhere seats stay unproven."""
+        ...
+
+    def started_at(self, pid: int) -> str | None:
+        """``linux:<boot id>:<ticks>``: no other process ever has both; None: there is none."""
+        ...
+
+    def ancestors(self, pid: int) -> Sequence[int]:
+        """Its parent, that one's parent, and so on."""
+        ...
+
+    def uid(self, pid: int) -> int | None:
+        """Whose it is; None: there is none."""
+        ...
+
+
 class Rooms(Protocol):
     """What a room's input must still hold when it runs."""
 

@@ -1,0 +1,117 @@
+"""What a seat says of what it was given: it has it, it will not have it, here is the answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from clankie.core.delivery import SeatState
+from clankie.core.errors import TransitionRefusedError
+from clankie.core.seat_errors import EventNotFoundError
+from clankie.host.seats.desk import Overdue, overdue_at
+from clankie.host.waiting import to_the_end
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    from clankie.host.house import House
+
+_HAS_IT: Final = frozenset({SeatState.TAKEN, SeatState.ACCEPTED})
+HANDOFF: Final = "h-"
+"""What the id of a handoff begins with."""
+
+
+async def ack(house: House, seat: str, event: str, *, attempt: int, binding: str) -> SeatState:
+    """The harness has it in its own queue; the same again changes nothing.
+
+    Raises:
+        SeatNotFoundError, EventNotFoundError, SeatSupersededError.
+        TransitionRefusedError: it had ended otherwise.
+    """
+    house.desk.chair(seat)
+    return await _said(
+        house, Overdue(seat, event, attempt), house.store.mail.ack(seat, event, attempt, binding)
+    )
+
+
+async def refuse(
+    house: House, seat: str, event: str, *, attempt: int, binding: str, reason: str
+) -> SeatState:
+    """Nothing was handed over, for certain: its input goes where it may go next.
+
+    Raises:
+        as `ack`, and TransitionRefusedError: it is not `attempting`.
+    """
+    house.desk.chair(seat)
+    return await _said(
+        house,
+        Overdue(seat, event, attempt),
+        house.store.mail.refuse(seat, event, attempt, binding, reason),
+    )
+
+
+async def reply(
+    house: House, seat: str, event: str, *, attempt: int, binding: str, text: str
+) -> SeatState:
+    """Publish the answer, once; it says that the event was taken, too.
+
+    Raises:
+        as `ack`, and DeliveryConflictError: it was answered with another text.
+        TransitionRefusedError: no answer is wanted.
+    """
+    house.desk.chair(seat)
+    return await _said(
+        house,
+        Overdue(seat, event, attempt),
+        house.store.mail.reply(seat, event, attempt, binding, text),
+    )
+
+
+async def spoken(house: House, seat: str, event: str, text: str) -> SeatState:
+    """An answer that comes through the seat's own tools, to the newest attempt that it was given.
+
+    Raises:
+        as `reply`. TransitionRefusedError: nothing proves that the harness had the event.
+    """
+    occupant = house.desk.chair(seat).seat.occupant.id
+    if event.startswith(HANDOFF):
+        raise EventNotFoundError(event)
+    found = await house.store.deliveries.get(event)
+    given = [one for one in found.attempts if (one.seat, one.occupant) == (seat, occupant)]
+    if not given or given[-1].state is SeatState.OFFERED:
+        raise EventNotFoundError(event)
+    last = given[-1]
+    if last.state is SeatState.UNCERTAIN:
+        raise TransitionRefusedError(f"The event {event!r}", last.state, "replied")
+    return await _said(
+        house,
+        Overdue(seat, event, last.n),
+        house.store.mail.reply(seat, event, last.n, None, text),
+    )
+
+
+async def _said(
+    house: House, key: Overdue, work: Coroutine[object, object, SeatState]
+) -> SeatState:
+    return await to_the_end(_kept(house, key, work))
+
+
+async def _kept(
+    house: House, key: Overdue, work: Coroutine[object, object, SeatState]
+) -> SeatState:
+    state = await work
+    desk, now = house.desk, house.clock.monotonic()
+    if state in _HAS_IT:
+        if key not in desk.acknowledged:
+            overdue_at(desk, key, now + desk.limits.reply, acknowledged=True)
+    else:
+        overdue_at(desk, key, None)
+    chair = desk.chair(key.seat)
+    chair.unresolved = [one for one in chair.unresolved if one != (key.event, key.attempt)]
+    conversation = chair.seat.conversation
+    if conversation is not None and not key.event.startswith(HANDOFF):
+        house.lane.evict(conversation)
+    # A refusal gives an input back, an acknowledged handoff makes room for what waits behind it.
+    chair.look()
+    if conversation is not None:
+        house.captain.nudge(conversation)
+    return state

@@ -1,0 +1,209 @@
+"""Keeping the desk in step with the store, and everything that time alone makes due at it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from clankie.core import binding
+from clankie.core.conversation import timestamp
+from clankie.core.delivery import SeatState
+from clankie.core.driver import Presence
+from clankie.core.errors import ClankieError, FaultError, UncertainError
+from clankie.core.seat_errors import SeatNotFoundError
+from clankie.host import journal
+from clankie.host.seats.desk import AtChair, Overdue, PollEnds, overdue_at
+from clankie.host.seats.news import driver_changed
+from clankie.host.waiting import event_within, to_the_end
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+    from datetime import datetime
+
+    from clankie.host.captain import Captain
+    from clankie.host.house import House
+    from clankie.host.seats.chair import Chair
+    from clankie.host.seatstore import InFlight
+
+FAULT_PAUSE: Final = 1.0
+"""Seconds before something due is tried again when the store could not do it."""
+
+HOLD: Final = "hold_lapsed"
+GRACE: Final = "grace_lapsed"
+PARKED: Final = "seat_parked"
+LEFT: Final = "seat_left"
+"""Why an input left a seat, as its receipt says it."""
+
+
+async def load(house: House) -> None:
+    """Know every seat and everything under way, as the store kept it over the restart."""
+    desk = house.desk
+    now = desk.now()
+    for seat in await house.store.seats.all():
+        chair = await _put(house, seat.id)
+        age = None if seat.last_ask is None else (now.wall - seat.last_ask).total_seconds()
+        chair.asking = binding.restarted(age, now.mono, desk.limits)
+        if chair.alive is not None and seat.activity_at is not None:
+            chair.alive = now.mono - max(0.0, (now.wall - seat.activity_at).total_seconds())
+        desk.reschedule(chair)
+    for one in await house.store.mail.in_flight():
+        _remember(house, one)
+
+
+def _remember(house: House, one: InFlight) -> None:
+    """Its deadline goes on from the stored time, however the clock was set meanwhile."""
+    desk, taken = house.desk, one.state in {SeatState.TAKEN, SeatState.ACCEPTED}
+    limit = desk.limits.reply if taken else desk.limits.acknowledge
+    now = desk.now()
+    left = min(limit, max(0.0, limit - (now.wall - one.since).total_seconds()))
+    key = Overdue(one.seat, one.event.id, one.event.attempt)
+    overdue_at(desk, key, now.mono + left, acknowledged=taken)
+    if one.state is SeatState.UNCERTAIN:
+        try:
+            desk.chair(one.seat).unresolved.append((one.event.id, one.event.attempt))
+        except SeatNotFoundError:
+            journal.note("handoff of a retired seat", seat=one.seat, event=one.event.id)
+
+
+async def refresh(house: House, *seats: str | None) -> None:
+    """Read these seats again; the ones that were retired are dropped."""
+    for seat in seats:
+        if seat is not None:
+            try:
+                await _put(house, seat)
+            except SeatNotFoundError:
+                house.desk.drop(seat)
+
+
+async def _put(house: House, seat: str) -> Chair:
+    found = await house.store.seats.get(seat)
+    place = None
+    if found.conversation is not None:
+        place = await house.store.conversations.get(found.conversation)
+        driver_changed(house, found.conversation)
+    return house.desk.put(found, place)
+
+
+async def tend(house: House, captain: Captain) -> None:
+    """Ring every alarm when its moment comes, until the service stops."""
+    alarms = house.desk.alarms
+    while not captain.stopping:
+        alarms.changed.clear()
+        for name in alarms.due(house.clock.monotonic()):
+            await _ring(house, name)
+        soonest = alarms.next()
+        if soonest is None:
+            await alarms.changed.wait()
+        else:
+            await event_within(house.clock, alarms.changed, soonest - house.clock.monotonic())
+
+
+async def _ring(house: House, name: Hashable) -> None:
+    try:
+        match name:
+            case PollEnds(seat=seat):
+                house.desk.chair(seat).look()
+            case AtChair(seat=seat):
+                await to_the_end(look(house, house.desk.chair(seat)))
+            case Overdue():
+                await to_the_end(_lapse(house, name))
+            case _:
+                journal.warn("an alarm of nobody", name=str(name))
+    except SeatNotFoundError:
+        journal.note("alarm of a retired seat", name=str(name))
+    except (FaultError, UncertainError) as error:
+        journal.warn("seat is looked at later", name=str(name), why=error.detail)
+        house.desk.alarms.put(name, house.clock.monotonic() + FAULT_PAUSE)
+    except ClankieError as error:
+        journal.warn("seat could not be looked at", name=str(name), why=error.detail)
+
+
+async def look(house: House, chair: Chair) -> None:
+    """Do whatever is due at a seat at this moment."""
+    desk, seat = house.desk, chair.seat
+    now = desk.now()
+    chair.asking = binding.at(chair.asking, desk.limits, now.mono)
+    if seat.parked_until is not None and now.wall >= seat.parked_until:
+        await unpark(house, chair)
+    ends = chair.turn_ends(desk.limits)
+    if ends is not None and ends <= now.mono:
+        # It was killed, or its transcript is not synced any more: what waits for it goes out.
+        chair.alive = None
+        chair.look()
+    await settle(house, chair)
+    left = binding.queue_ends(chair.asking, desk.limits, parked_at=chair.parked_at)
+    if chair.queue and left is not None and left <= now.mono:
+        chair.queue = False
+        try:
+            await house.store.mail.end_queue(seat.id, PARKED if chair.parked_at else LEFT)
+        except (FaultError, UncertainError):
+            chair.queue = True
+            raise
+    desk.reschedule(chair)
+    if seat.conversation is not None:
+        driver_changed(house, seat.conversation)
+
+
+async def unpark(house: House, chair: Chair) -> None:
+    """It takes input again: what comes to it from now on is the usual handoff, then the rest."""
+    await house.store.seats.park(chair.seat.id, None, PARKED)
+    await refresh(house, chair.seat.id)
+    if chair.seat.conversation is not None:
+        house.captain.nudge(chair.seat.conversation)
+
+
+async def settle_at(house: House, conversation: str) -> None:
+    """Before a destination is chosen there: what waits for a silent seat comes first."""
+    chair = house.desk.at(conversation)
+    if chair is not None:
+        await settle(house, chair)
+
+
+async def settle(house: House, chair: Chair) -> None:
+    """Take over what waits for a seat that is not waited for any longer, once in each silence."""
+    desk, seat = house.desk, chair.seat
+    now = desk.now()
+    if chair.settled or seat.conversation is None:
+        return
+    if chair.presence(desk.limits, now) is not Presence.ABSENT:
+        return
+    chair.settled = True
+    parked, since = chair.parked(now.wall), binding.silent_since(chair.asking)
+    notice, reason = None, PARKED if parked else GRACE
+    if chair.policy.holds and not parked:
+        reason = HOLD
+        notice = None if since is None else _silence(chair, now.mono - since, now.wall)
+    try:
+        taken = await house.store.mail.take_over(seat.id, reason, notice)
+    except (FaultError, UncertainError):
+        # The notice may be written twice where nobody can tell; nothing else can happen twice.
+        chair.settled = False
+        desk.reschedule(chair)
+        raise
+    if taken:
+        journal.note("taken over", seat=seat.id, deliveries=list(taken), why=reason)
+    house.captain.nudge(seat.conversation)
+
+
+def _silence(chair: Chair, seconds: float, wall: datetime) -> str:
+    last = timestamp(wall - timedelta(seconds=seconds))[11:19]
+    return (
+        f"The seat {chair.seat.id} ({chair.seat.harness}) last asked at {last} UTC and has been "
+        f"silent for {seconds:.0f} seconds. The service lane takes over what waits for it."
+    )
+
+
+async def _lapse(house: House, key: Overdue) -> None:
+    """An event's time is up, unless the native turn that may answer it still shows life."""
+    desk = house.desk
+    if key in desk.acknowledged:
+        try:
+            ends = desk.chair(key.seat).turn_ends(desk.limits)
+        except SeatNotFoundError:
+            ends = None
+        if ends is not None and ends > desk.now().mono:
+            overdue_at(desk, key, ends, acknowledged=True)
+            return
+    state = await house.store.mail.lapse(key.seat, key.event, key.attempt)
+    overdue_at(desk, key, None)
+    journal.note("seat event lapsed", seat=key.seat, event=key.event, state=state)

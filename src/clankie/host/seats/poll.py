@@ -1,0 +1,258 @@
+"""The poll of a seat: it waits until there is something for it, and counts as asking meanwhile.
+
+Rule 1: a page is on disk as `attempting` before anybody sees it.
+Rule 2: a newer poll takes the place of an older one, which returns at once and empty.
+Rule 3: a poll that is broken off ends its binding. What it had taken is asked for again by its id.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from clankie.core import binding as law
+from clankie.core.admission import Origin
+from clankie.core.errors import ClankieError, RefusedError, ShuttingDownError
+from clankie.core.handoff import SOURCE
+from clankie.core.seat import EventKind
+from clankie.core.wake import STALLED
+from clankie.core.watchdog import Phase
+from clankie.host import journal
+from clankie.host.seats import content
+from clankie.host.seats.chair import Told
+from clankie.host.seats.desk import Overdue, overdue_at
+from clankie.host.seats.news import driver_changed
+from clankie.host.seatstore import Ask
+from clankie.host.waiting import caught, finished_within, to_the_end
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clankie.core.receipt import Delivery
+    from clankie.core.seat import SeatEvent
+    from clankie.host.house import House
+    from clankie.host.seats.chair import Chair
+
+NOTED: Final = 6
+"""An ask is stored at most this often in the time within which a seat is presumed live."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """What a poll returns.
+
+    `interrupts` name an event and its attempt, `decisions` a question and the owner's answer to it:
+    approve or deny.
+    """
+
+    events: tuple[SeatEvent, ...] = ()
+    superseded: bool = False
+    interrupts: tuple[tuple[str, int], ...] = ()
+    decisions: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing in it."""
+        return not (self.events or self.interrupts or self.decisions)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Poll:
+    """One request. `ask` is None for one that does not wait: it binds nobody."""
+
+    ask: str | None
+    binding: str
+    poll_id: str
+    until: float
+
+
+async def poll(house: House, seat: str, *, binding: str, poll_id: str, wait: float) -> Page:
+    """Events for this seat: at once, or within `wait` seconds; the same page for the same poll id.
+
+    Cancelling it says that nobody is there to read the page.
+
+    Raises:
+        SeatNotFoundError: it was retired, or never was.
+        ShuttingDownError: the service goes down; ask again when it is back.
+        FaultError, CommitUnknownError: repeat it with the same poll id.
+    """
+    if house.stopping:
+        raise ShuttingDownError
+    desk = house.desk
+    chair = desk.chair(seat)
+    wait = min(max(wait, 0.0), desk.limits.poll)
+    until = house.clock.monotonic() + wait
+    if wait <= 0:
+        one = _Poll(ask=None, binding=binding, poll_id=poll_id, until=until)
+        return await _waited(house, chair, one)
+    ask = house.ids.new("ask")
+    one = _Poll(ask=ask, binding=binding, poll_id=poll_id, until=until)
+    fresh = desk.ask(chair, ask, binding, wait)
+    _heard(house, chair, fresh=fresh)
+    try:
+        page = await _waited(house, chair, one)
+    except ClankieError:
+        # Our fault, not the bridge's: it is there, and asks again.
+        desk.ended(chair, ask, completed=True)
+        raise
+    except BaseException:
+        desk.ended(chair, ask, completed=False)
+        raise
+    desk.ended(chair, ask, completed=True)
+    return page
+
+
+def _heard(house: House, chair: Chair, *, fresh: bool) -> None:
+    """The seat is there: what waited for a receiver may go to it now."""
+    seat, now = chair.seat, house.clock.monotonic()
+    if chair.noted is None or now - chair.noted > house.desk.limits.presumed / NOTED:
+        chair.noted = now
+        _ = house.captain.spawn(house.store.seats.asked(seat.id))
+    if seat.conversation is None:
+        return
+    if fresh:
+        driver_changed(house, seat.conversation)
+        _ = house.captain.spawn(bound(house, seat.conversation))
+    else:
+        house.captain.nudge(seat.conversation)
+
+
+async def bound(house: House, conversation: str) -> None:
+    """A seat binds: wakes that were held may go to it."""
+    try:
+        await house.store.deliveries.release_held(conversation)
+    except ClankieError as error:
+        journal.warn("held wakes stay", conversation=conversation, why=error.detail)
+    house.captain.nudge(conversation)
+    house.captain.wakes_changed()
+
+
+async def _waited(house: House, chair: Chair, one: _Poll) -> Page:
+    while True:
+        news = chair.news
+        if one.ask is not None and law.superseded(chair.asking, ask=one.ask):
+            # Let go, it waits for nothing; another poll took its place, and that one waits.
+            return Page(superseded=chair.asking.ask is not None)
+        page = await _looked(house, chair, one)
+        if not page.empty or house.stopping:
+            return page
+        if house.clock.monotonic() >= one.until:
+            return page
+        await news.wait()
+
+
+async def _looked(house: House, chair: Chair, one: _Poll) -> Page:
+    """Whatever there is for it now."""
+    events: tuple[SeatEvent, ...] = ()
+    now = house.desk.now()
+    if chair.seat.conversation is not None and not chair.parked(now.wall):
+        cleared = await _cleared(house, chair)
+        events = await to_the_end(_taken(house, chair, one, cleared))
+    told = chair.told
+    if told is None or told.poll_id != one.poll_id:
+        told = Told(one.poll_id, tuple(chair.interrupts), tuple(chair.decisions))
+    page = Page(events=events, interrupts=told.interrupts, decisions=told.decisions)
+    if not page.empty:
+        chair.told = told
+        chair.interrupts = [each for each in chair.interrupts if each not in told.interrupts]
+        chair.decisions = [each for each in chair.decisions if each not in told.decisions]
+    return page
+
+
+async def _taken(
+    house: House, chair: Chair, one: _Poll, cleared: frozenset[str]
+) -> tuple[SeatEvent, ...]:
+    """The next page, on disk and with its deadlines running."""
+    desk = house.desk
+    ask = Ask(
+        binding=one.binding,
+        poll_id=one.poll_id,
+        responding=chair.responding(desk.limits, house.clock.monotonic()),
+        cleared=cleared,
+    )
+    mail, seat, budget = house.store.mail, chair.seat.id, content.HANDOFF_BUDGET
+    taken = await mail.take(seat, ask, limits=desk.limits, budget=budget)
+    if not taken.events and chair.unresolved:
+        # Sealed before a restart, and this poll is not the one that was given it.
+        for event, attempt in chair.unresolved:
+            _ = await mail.lapse(seat, event, attempt)
+            overdue_at(desk, Overdue(seat, event, attempt), None)
+        chair.unresolved.clear()
+        taken = await mail.take(seat, ask, limits=desk.limits, budget=budget)
+    if not taken.again:
+        chair.contents.clear()
+        await _left(house, chair, taken.events)
+    return tuple([_shown(house, chair, each) for each in taken.events])
+
+
+def _shown(house: House, chair: Chair, event: SeatEvent) -> SeatEvent:
+    """With its content; the same event shown again has the same."""
+    key = (event.id, event.attempt)
+    known = chair.contents.get(key)
+    if known is not None:
+        return replace(event, content=known)
+    shown = content.readable(event, house.ids)
+    chair.contents[key] = shown.content
+    return shown
+
+
+async def _left(house: House, chair: Chair, events: Sequence[SeatEvent]) -> None:
+    """These may have been seen from now on."""
+    desk, now = house.desk, house.clock.monotonic()
+    for event in events:
+        key = Overdue(chair.seat.id, event.id, event.attempt)
+        overdue_at(desk, key, now + desk.limits.acknowledge)
+        if event.source != SOURCE and chair.seat.conversation is not None:
+            # The harness drives now: what the lane remembers of the log is not all of it.
+            house.lane.evict(chair.seat.conversation)
+        if event.kind is EventKind.TURN:
+            chair.depth = 0
+        elif event.kind in {EventKind.WAKE, EventKind.WATCH}:
+            chair.depth = (await house.store.deliveries.get(event.id)).depth
+
+
+async def _cleared(house: House, chair: Chair) -> frozenset[str]:
+    """Messages of rooms that wait here and whose authority holds now; the others fail."""
+    if not chair.rooms:
+        return frozenset()
+    waiting = await house.store.mail.offered(chair.seat.id)
+    # What comes from here on says so itself.
+    chair.rooms = False
+    cleared: set[str] = set()
+    for delivery in waiting:
+        if delivery.origin is not Origin.ROOM:
+            continue
+        chair.rooms = True
+        if await _allowed(house, chair, delivery):
+            cleared.add(delivery.id)
+    return frozenset(cleared)
+
+
+async def _allowed(house: House, chair: Chair, delivery: Delivery) -> bool:
+    check = house.captain.spawn(house.rooms.check(delivery))
+    limit, never = house.settings.watchdog.check, asyncio.Event()
+    try:
+        if not await finished_within(house.clock, check, limit, never):
+            detail = f"A check gave no answer for {limit / 60:g} minutes (phase {Phase.CHECKS})."
+            await _withdrawn(house, chair, delivery, STALLED, detail)
+            return False
+    finally:
+        check.cancel()
+    result = check.result()
+    if isinstance(result, RefusedError):
+        await _withdrawn(house, chair, delivery, result.code, result.detail)
+        return False
+    if isinstance(result, Exception):
+        journal.defect("check failed", result, delivery=delivery.id)
+        detail = f"The check of the room failed ({type(result).__name__})."
+        await _withdrawn(house, chair, delivery, "internal_error", detail)
+        return False
+    return True
+
+
+async def _withdrawn(
+    house: House, chair: Chair, delivery: Delivery, code: str, detail: str
+) -> None:
+    done = await caught(house.store.mail.withdraw(chair.seat.id, delivery.id, code, detail))
+    journal.note("withdrawn from a seat", delivery=delivery.id, code=code, done=str(done))

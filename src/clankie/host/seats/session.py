@@ -1,0 +1,110 @@
+"""A native session begins in a seat: is it the same, and what it is told of the log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from clankie.core.seat_errors import EventNotFoundError, OccupantChangedError, SessionConflictError
+from clankie.core.session import Continuity, continues
+from clankie.host import journal, selfstate
+from clankie.host.seats.attachment import let_go
+from clankie.host.seats.keeping import refresh
+from clankie.host.waiting import to_the_end
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clankie.host.house import House
+    from clankie.host.seats.chair import Chair
+
+
+@dataclass(frozen=True, slots=True)
+class Projected:
+    """What a session starts with. The harness has it once `projection_id` is confirmed."""
+
+    text: str
+    projection_id: str
+
+
+async def start(
+    house: House, seat: str, *, session_id: str, source: str, sections: Sequence[str]
+) -> Projected:
+    """The context of a session that begins; nothing moves before it is confirmed.
+
+    Raises:
+        InvalidFieldError: a section that does not exist.
+        OccupantChangedError: it is not provably the seat's own; the seat was detached.
+        SessionConflictError: this session was retired by a reset.
+    """
+    chair = house.desk.chair(seat)
+    await to_the_end(_continued(house, chair, session_id, source))
+    if chair.seat.stale:
+        raise SessionConflictError(session_id)
+    place = chair.seat.conversation or chair.seat.granted
+    here = await house.store.conversations.get(place)
+    text = await selfstate.prompt(house, place, tuple(sections))
+    # Read before the words were: what came between stands in both, and nothing is skipped.
+    shown = "conversation" in sections and chair.seat.conversation is not None
+    name = house.ids.new("p")
+    chair.keep_projection(name, session_id, here.cursor if shown else None)
+    return Projected(text, name)
+
+
+async def confirm(house: House, seat: str, projection_id: str) -> None:
+    """The hook wrote it out: the harness has the log up to there.
+
+    Raises:
+        EventNotFoundError: nobody waits for this; the context will be told again.
+    """
+    chair = house.desk.chair(seat)
+    found = chair.projections.get(projection_id)
+    if found is None:
+        raise EventNotFoundError(projection_id)
+    session, cursor = found
+    if cursor is not None:
+        await house.store.seats.projected(seat, session, cursor)
+        chair.projections[projection_id] = (session, None)
+        # A span that this covers is told already.
+        chair.look()
+
+
+async def _continued(house: House, chair: Chair, session_id: str, source: str) -> None:
+    seat = chair.seat
+    native = seat.occupant.native
+    verdict = continues(
+        source,
+        same_process=_same_process(house, chair),
+        same_session=session_id == native.session_id,
+    )
+    match verdict:
+        case Continuity.KEEP:
+            return
+        case Continuity.ADOPT:
+            await adopt(house, chair, session_id)
+        case Continuity.UNBIND:
+            journal.warn("session is not the seat's own", seat=seat.id, source=source)
+            if seat.conversation is not None:
+                await let_go(house, chair, "session_changed", None)
+            raise OccupantChangedError(seat.id)
+
+
+async def adopt(house: House, chair: Chair, session_id: str) -> None:
+    """The same process goes on with another session of its own."""
+    occupant = chair.seat.occupant
+    after = replace(occupant, native=replace(occupant.native, session_id=session_id))
+    await house.store.seats.occupied(chair.seat.id, after)
+    await refresh(house, chair.seat.id)
+    if chair.seat.conversation is not None:
+        house.captain.nudge(chair.seat.conversation)
+
+
+def _same_process(house: House, chair: Chair) -> bool:
+    """Whether the process that was registered still runs, as far as this machine can tell.
+
+    Where nothing can be proven, the token of the seat is all there is.
+    """
+    native = chair.seat.occupant.native
+    if not native.process_started_at:
+        return True
+    return house.processes.started_at(native.pid) == native.process_started_at

@@ -1,0 +1,114 @@
+"""What a harness wrote, taken into the log: each row once, believed only as far as it proves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clankie.core.errors import UncertainError
+from clankie.core.seat import Activity, EntryKind
+from clankie.core.session import parked_until
+from clankie.host import journal
+from clankie.host.seats.desk import Overdue, overdue_at
+from clankie.host.seats.keeping import refresh, unpark
+from clankie.host.seats.session import adopt
+from clankie.host.waiting import to_the_end
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clankie.core.seat import Entry, Limited
+    from clankie.host.house import House
+    from clankie.host.seats.chair import Chair
+    from clankie.host.seatstore import Synced
+
+
+async def sync(
+    house: House,
+    seat: str,
+    *,
+    session_id: str,
+    entries: Sequence[Entry],
+    activity: Activity | None,
+) -> Synced:
+    """Take rows of a transcript, and what its session does now.
+
+    Raises:
+        SessionConflictError: the session belongs to another conversation, or was retired.
+        SeatNotFoundError: it was retired, or is attached nowhere.
+    """
+    chair = house.desk.chair(seat)
+    return await to_the_end(_sync(house, chair, session_id, entries, activity))
+
+
+async def _sync(
+    house: House,
+    chair: Chair,
+    session_id: str,
+    entries: Sequence[Entry],
+    activity: Activity | None,
+) -> Synced:
+    seat, limits = chair.seat, house.desk.limits
+    mail, conversation = house.store.mail, seat.conversation
+    try:
+        synced = await mail.sync(seat.id, session_id, entries, activity, limits)
+    except UncertainError:
+        _forget_session(house, conversation)
+        raise
+    if synced.accepted:
+        _forget_session(house, conversation)
+    await refresh(house, seat.id)
+    if seat.stale and session_id != seat.occupant.native.session_id:
+        # The old one was retired by a reset, and the harness went on with this one.
+        await adopt(house, chair, session_id)
+    _alive(house, chair, session_id, heard=bool(synced.accepted) or activity is not None)
+    await _deadlines(house, chair, synced)
+    await _limits(house, chair, entries, synced.limited)
+    chair.look()
+    if conversation is not None:
+        house.captain.nudge(conversation)
+    return synced
+
+
+def _forget_session(house: House, conversation: str | None) -> None:
+    """A harness drove: the next turn of the service lane starts from the log."""
+    if conversation is not None:
+        house.lane.evict(conversation)
+
+
+def _alive(house: House, chair: Chair, session_id: str, *, heard: bool) -> None:
+    """Whatever the session that holds the turn writes is a sign of its life."""
+    seat = chair.seat
+    if heard and seat.activity is Activity.RESPONDING and seat.activity_session == session_id:
+        chair.alive = house.clock.monotonic()
+    house.desk.reschedule(chair)
+
+
+async def _deadlines(house: House, chair: Chair, synced: Synced) -> None:
+    """What a row proved was taken: from here on its answer is waited for."""
+    if not synced.proven and not synced.failed:
+        return
+    desk, now = house.desk, house.clock.monotonic()
+    for one in await house.store.mail.in_flight(chair.seat.id):
+        key = Overdue(chair.seat.id, one.event.id, one.event.attempt)
+        if one.event.id in synced.proven and key not in desk.acknowledged:
+            overdue_at(desk, key, now + desk.limits.reply, acknowledged=True)
+
+
+async def _limits(
+    house: House, chair: Chair, entries: Sequence[Entry], limited: Limited | None
+) -> None:
+    """A usage limit parks the seat; a real answer that came after it takes it back at once."""
+    seat, now = chair.seat, house.clock.now()
+    if limited is not None:
+        until = parked_until(limited, house.desk.limits)
+        before = seat.parked_until
+        if until > now and (before is None or until > before):
+            chair.limited_at = limited.occurred_at
+            await house.store.seats.park(seat.id, until, limited.window)
+            journal.note("seat parked", seat=seat.id, window=limited.window)
+            await refresh(house, seat.id)
+        return
+    if seat.parked_until is None or chair.limited_at is None:
+        return
+    if any(one.kind is EntryKind.ASSISTANT and one.at > chair.limited_at for one in entries):
+        await unpark(house, chair)
