@@ -38,6 +38,10 @@ async def _reads_itself(session_id: str, source: str) -> None:
     """A harness with a hook of its own reads the log by itself."""
 
 
+async def _all_sent() -> None:
+    """There is no transcript beside what the adapter shows."""
+
+
 async def _cannot() -> bool:
     """Nobody can register this seat again."""
     return False
@@ -48,7 +52,8 @@ class Workings:
     """What a pump works with.
 
     `say` takes sentences for the log of this side. `began` is told of each new native session, and
-    how it began. `reopen` registers the seat again, once, where the service does not know it.
+    how it began. `before` sends what is left of a transcript, before anything is said of its turn.
+    `reopen` registers the seat again, once, where the service does not know it.
     """
 
     clock: Clock
@@ -57,6 +62,7 @@ class Workings:
     poll_id: Callable[[], str]
     say: Callable[[str], None]
     began: Callable[[str, str], Awaitable[None]] = _reads_itself
+    before: Callable[[], Awaitable[None]] = _all_sent
     reopen: Callable[[], Awaitable[bool]] = _cannot
 
 
@@ -184,6 +190,9 @@ class Pump:
         """Send what was seen; while the service is away it waits here, and so does the adapter."""
         if seen.source is not None:
             await self._with.began(seen.session_id, seen.source)
+        if seen.activity is not None or seen.ended:
+            # A turn that ends settles its delivery: the answer must be in the log before.
+            await self._with.before()
         if not seen.entries and seen.activity is None:
             return
 

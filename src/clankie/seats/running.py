@@ -1,0 +1,120 @@
+"""A registered seat at work: its pump, its transcript, and what a session of it begins with."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import uuid
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from clankie.seats import registration
+from clankie.seats.client import connected
+from clankie.seats.folder import NotASeatError
+from clankie.seats.patience import INSIST, Patience
+from clankie.seats.pump import Pump, Workings
+from clankie.seats.service import SeatWireError
+from clankie.seats.watch import Watch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from clankie.host.ports import Clock, Ids
+    from clankie.seats.ending import Ending
+    from clankie.seats.folder import Folder
+    from clankie.seats.journal import Journal
+    from clankie.seats.launch import Driven
+    from clankie.seats.port import Harness
+    from clankie.seats.service import Service
+
+SECTIONS: Final = ("persona", "reach", "conversation")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tools:
+    """What a seat needs on this side. `jitter` gives numbers from 0 to 1."""
+
+    clock: Clock
+    ids: Ids
+    jitter: Callable[[], float]
+    say: Callable[[str], None]
+    environment: Mapping[str, str]
+
+    def uuid(self) -> str:
+        """A UUID nobody else has."""
+        digest = hashlib.sha256(self.ids.secret().encode()).digest()
+        return str(uuid.UUID(bytes=digest[:16], version=4))
+
+
+async def pumped(
+    folder: Folder,
+    harness: Harness,
+    journal: Journal,
+    tools: Tools,
+    greeted: Driven | None = None,
+) -> Ending:
+    """Run the pump of a registered seat to its end; says why it ended.
+
+    `greeted`: the harness, where it is this side that gives it the log at the start of a session.
+    """
+    seated = registration.seated(folder)
+    if seated is None:
+        raise NotASeatError("This seat is not registered.")
+    watch = Watch(
+        folder=folder,
+        harness=harness,
+        environment=tools.environment,
+        clock=tools.clock,
+        say=tools.say,
+    )
+
+    def token() -> str:
+        found = registration.seated(folder)
+        return seated.token if found is None else found.token
+
+    async with connected(folder.socket, seated.seat, token) as service:
+        greeting = Greeting(service, folder, greeted, tools)
+        workings = Workings(
+            clock=tools.clock,
+            jitter=tools.jitter,
+            binding=tools.uuid(),
+            poll_id=tools.uuid,
+            say=tools.say,
+            began=greeting.began,
+            before=watch.look,
+        )
+        async with asyncio.TaskGroup() as group:
+            watching = group.create_task(watch.run())
+            try:
+                return await Pump(service, harness, journal, workings).run()
+            finally:
+                watching.cancel()
+
+
+@dataclass(frozen=True, slots=True)
+class Greeting:
+    """Gives a new native session the log, where no hook of the harness does."""
+
+    service: Service
+    folder: Folder
+    harness: Driven | None
+    tools: Tools
+
+    async def began(self, session_id: str, source: str) -> None:
+        """A session began. The log is confirmed as read only when the harness has it."""
+        harness = self.harness
+        if harness is None or not harness.greets:
+            return
+        patience = Patience(clock=self.tools.clock, jitter=self.tools.jitter)
+        try:
+            await patience.insist(lambda: self._greet(harness, session_id, source), INSIST)
+        except SeatWireError as error:
+            self.tools.say(f"The session {session_id} began without the log ({error}).")
+
+    async def _greet(self, harness: Driven, session_id: str, source: str) -> None:
+        begun = await self.service.begin(session_id, source, SECTIONS)
+        seated = registration.seated(self.folder)
+        if seated is not None and seated.session_id != session_id:
+            registration.sit(self.folder, replace(seated, session_id=session_id))
+        if await harness.greet(begun.text):
+            await self.service.confirm(begun.projection_id)
