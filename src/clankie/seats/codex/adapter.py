@@ -9,15 +9,16 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from clankie.core.seat import Native, SeatEvent
+from clankie.core.seat import Activity, Native, SeatEvent
 from clankie.seats.codex import launch, proof
 from clankie.seats.codex import thread as threads
 from clankie.seats.codex.handing import Hands, put, running_turn
 from clankie.seats.codex.questions import Pending, pending
+from clankie.seats.codex.rollout import ended
 from clankie.seats.codex.rpc import Rpc, RpcError, Said
 from clankie.seats.folder import Folder
 from clankie.seats.launch import Launch, Means
@@ -27,7 +28,15 @@ if TYPE_CHECKING:
     from clankie.seats.codex.server import Server
 
 _STARTED: Final = frozenset({"ready", "failed", "cancelled"})
+_LOOKS, _LOOK = 40, 0.05
+"""How often, and how many seconds apart, we look whether the end of a turn was written."""
 _GONE: Final = frozenset({"thread/closed", "thread/deleted", "thread/archived"})
+
+
+@dataclass(frozen=True, slots=True)
+class _TurnEnded:
+    thread: threads.Thread
+    turn: str
 
 
 class CodexSeat:
@@ -39,8 +48,10 @@ class CodexSeat:
         self._hands = Hands(rpc, server, means)
         if server.child is None:
             self._hands.tools.set()  # a server that was joined has started them long ago
+        if thread.turn is not None:
+            self._responds()
         self._questions: dict[str, Pending] = {}
-        self._out: asyncio.Queue[Seen | None] = asyncio.Queue()
+        self._out: asyncio.Queue[Seen | _TurnEnded | None] = asyncio.Queue()
         self._keep()
 
     # ── what it is ───────────────────────────────────────────────────────────────────────────
@@ -114,9 +125,22 @@ class CodexSeat:
     # ── what comes out ───────────────────────────────────────────────────────────────────────
 
     async def seen(self) -> AsyncIterator[Seen]:
-        """Questions, changes of the session, and its end. What is written stands in the rollout."""
+        """Questions, what the session does, and its end. What it writes stands in the rollout."""
         while (seen := await self._out.get()) is not None:
-            yield seen
+            if isinstance(seen, _TurnEnded):
+                await self._written(seen)
+                waits = Observation(session_id=seen.thread.id, activity=Activity.WAITING)
+                yield Seen(observation=waits)
+            else:
+                yield seen
+
+    async def _written(self, end: _TurnEnded) -> None:
+        """Wait a moment until the turn's end stands in the rollout, and so all before it."""
+        environment, path = self._means.place.environment, end.thread.path
+        for _ in range(_LOOKS):
+            if path is None or await asyncio.to_thread(ended, path, end.turn, environment):
+                return
+            await self._means.clock.sleep(_LOOK)
 
     async def listen(self) -> None:
         """Hear the server until it is gone. Runs beside the pump."""
@@ -128,8 +152,8 @@ class CodexSeat:
         finally:
             self._thread.gone()
             self._hands.tools.set()
-            ended = Observation(session_id=self._thread.id, ended=True)
-            self._out.put_nowait(Seen(observation=ended))
+            end = Observation(session_id=self._thread.id, ended=True)
+            self._out.put_nowait(Seen(observation=end))
             self._out.put_nowait(None)
 
     async def _heard(self, said: Said) -> None:
@@ -156,8 +180,11 @@ class CodexSeat:
         match said.method:
             case "turn/started":
                 thread.begins(str(threads.as_json(params.get("turn")).get("id")))
+                self._responds()
             case "turn/completed":
-                thread.ends(threads.as_json(params.get("turn")))
+                turn = threads.as_json(params.get("turn"))
+                thread.ends(turn)
+                self._out.put_nowait(_TurnEnded(thread, str(turn.get("id"))))
             case "item/started" | "item/completed":
                 thread.shows(threads.as_json(params.get("item")))
             case "serverRequest/resolved":
@@ -167,6 +194,10 @@ class CodexSeat:
                 }
             case _:
                 self._asked(said)
+
+    def _responds(self) -> None:
+        works = Observation(session_id=self._thread.id, activity=Activity.RESPONDING)
+        self._out.put_nowait(Seen(observation=works))
 
     def _asked(self, said: Said) -> None:
         event = self._thread.starters.get(str(said.params.get("turnId")))
@@ -219,10 +250,13 @@ class CodexSeat:
         thread = self._thread
         try:
             await self._rpc.call("thread/resume", {"threadId": thread.id, "excludeTurns": True})
+            turn = await running_turn(self._rpc, thread.id)
         except RpcError:
             return
         thread.joined = True
-        thread.turn = await running_turn(self._rpc, thread.id) or thread.turn
+        thread.turn = turn or thread.turn
+        if thread.turn is not None:
+            self._responds()
 
     def _keep(self) -> None:
         known = replace(self._server.record, thread=self._thread.id)

@@ -11,7 +11,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from datetime import UTC, datetime
+import re
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from clankie.core.seat import Activity, Entry, EntryKind, Evidence, Limited, Proof
@@ -29,6 +30,10 @@ _DETAIL: Final = 2_000
 _DAY: Final = 24 * 60
 """Minutes: windows up to a day are the session's, longer ones the week's."""
 _FULL: Final = 100.0
+_AGAIN: Final = re.compile(
+    r"try again at (?:(?P<month>[A-Z][a-z]{2,8}) (?P<day>\d{1,2})(?:st|nd|rd|th)?,?"
+    r" (?:(?P<year>\d{4}),? )?)?(?:at )?(?P<hour>\d{1,2}):(?P<minute>\d{2}) ?(?P<half>[AP]M)"
+)
 _ACTIVITY: Final = {
     "task_started": Activity.RESPONDING,
     "task_complete": Activity.WAITING,
@@ -126,9 +131,9 @@ class Reader:
         error = _dict(payload.get("error"))
         if error.get("codex_error_info") != "usage_limit_exceeded":
             return ()
-        window, resets_at = _window(self._limits)
-        limit = Limited(window=window, occurred_at=at, resets_at=resets_at)
         text = str(error.get("message", ""))
+        window, resets_at = _window(self._limits)
+        limit = Limited(window=window, occurred_at=at, resets_at=resets_at or worded(text, at))
         name = f"{payload.get('turn_id')}:limit"
         return (Entry(id=name, kind=EntryKind.LIMIT, at=at, text=text, limit=limit),)
 
@@ -189,6 +194,25 @@ def _window(limits: Json) -> tuple[str, datetime | None]:
         return "session", None
     resets_at, which = max(full)
     return which, resets_at
+
+
+def worded(text: str, at: datetime) -> datetime | None:
+    """When a limit ends, of its wording: the machine's own time of day, with a date or without."""
+    found = _AGAIN.search(text)
+    if found is None:
+        return None
+    moment = f"{found['hour']}:{found['minute']} {found['half']}"
+    here = at.astimezone()
+    try:
+        if found["month"] is None:
+            clock = datetime.strptime(moment, "%I:%M %p").time()  # noqa: DTZ007 - a time of day
+            today = datetime.combine(here.date(), clock, here.tzinfo)
+            return (today if today > here else today + timedelta(days=1)).astimezone(UTC)
+        date = f"{found['month'][:3]} {found['day']} {found['year'] or here.year}"
+        naive = datetime.strptime(f"{date} {moment}", "%b %d %Y %I:%M %p")  # noqa: DTZ007 - as said
+    except ValueError:
+        return None
+    return naive.astimezone(UTC)
 
 
 def _words(content: object) -> str:
