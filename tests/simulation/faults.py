@@ -152,8 +152,8 @@ FAULTS = (
         "the newest message runs first",
         (
             "store/sqlite/runs.py",
-            "_WAITING} ORDER BY mode <> 'steer', message_cursor\"\n_STEERING",
-            "_WAITING} ORDER BY mode <> 'steer', message_cursor DESC\"\n_STEERING",
+            "ORDER BY mode <> 'steer', message_cursor\"\"\"\n_STEERING",
+            "ORDER BY mode <> 'steer', message_cursor DESC\"\"\"\n_STEERING",
         ),
     ),
     _fault(
@@ -276,7 +276,7 @@ FAULTS = (
         "cancelling does not look whether a run was reserved",
         (
             "store/sqlite/closing.py",
-            " or attempts.open_for(tx, delivery):",
+            " or (stored is None and attempts.open_for(tx, delivery)):",
             ":",
         ),
     ),

@@ -13,6 +13,7 @@ from contracts.store_kit import World
 from fakes.clock import FakeClock, FakeIds
 
 pytest.register_assert_rewrite(
+    "contracts.seat_kit",
     *(
         f"contracts.store_{part}"
         for part in (
@@ -26,6 +27,7 @@ pytest.register_assert_rewrite(
             "purge",
             "runs",
             "search",
+            "seats",
             "wakes",
         )
     )

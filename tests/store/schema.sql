@@ -2,17 +2,32 @@ CREATE INDEX attachment_conversation ON attachment_use (conversation)
 
 CREATE INDEX attachment_unkept ON attachment (state) WHERE state <> 'kept'
 
+CREATE INDEX attempt_at_seat ON attempt (seat, state)
+  WHERE state IN ('offered', 'attempting', 'taken', 'accepted')
+
+CREATE INDEX attempt_ended_turn ON attempt (conversation, end_cursor)
+  WHERE end_cursor IS NOT NULL
+
 CREATE INDEX attempt_members ON attempt (joined) WHERE joined IS NOT NULL
 
 CREATE UNIQUE INDEX attempt_one_open_an_input ON attempt (delivery)
-  WHERE state IN ('reserved', 'running')
+  WHERE state IN ('reserved', 'running', 'offered', 'attempting', 'taken', 'accepted')
 
 CREATE UNIQUE INDEX attempt_one_run_a_conversation ON attempt (conversation)
   WHERE state IN ('reserved', 'running') AND joined IS NULL
 
+CREATE INDEX attempt_page ON attempt (seat, poll_id) WHERE poll_id IS NOT NULL
+
+CREATE INDEX attempt_unacknowledged ON attempt (asked_at) WHERE state = 'attempting'
+
+CREATE INDEX attempt_unanswered ON attempt (acknowledged_at) WHERE state IN ('taken', 'accepted')
+
 CREATE UNIQUE INDEX event_projectable ON event (conversation, ordinal) WHERE ordinal IS NOT NULL
 
 CREATE INDEX goal_active ON goal (conversation) WHERE state = 'active'
+
+CREATE INDEX input_addressed ON input (occupant, message_cursor)
+  WHERE occupant IS NOT NULL AND settled_at IS NULL
 
 CREATE INDEX input_evidence ON input (settled_at) WHERE settled_at IS NOT NULL AND pruned = 0
 
@@ -25,11 +40,27 @@ CREATE INDEX input_running ON input (conversation, message_cursor) WHERE state =
 
 CREATE INDEX input_uncertain ON input (conversation, fingerprint) WHERE state = 'uncertain'
 
+CREATE INDEX native_session_there ON native_session (conversation) WHERE retired_at IS NULL
+
+CREATE INDEX node_living ON node (generation) WHERE dead = 0
+
+CREATE UNIQUE INDEX seat_one_a_conversation ON seat (conversation) WHERE conversation IS NOT NULL
+
+CREATE UNIQUE INDEX seat_one_an_occupant ON seat (occupant) WHERE retired = 0
+
+CREATE UNIQUE INDEX span_one_a_conversation ON span (conversation) WHERE ended_at IS NULL
+
+CREATE INDEX span_page ON span (seat, poll_id) WHERE poll_id IS NOT NULL
+
+CREATE INDEX span_under_way ON span (asked_at) WHERE content IS NOT NULL
+
 CREATE INDEX transition_record ON transition (record)
 
 CREATE INDEX wake_conversation ON wake (conversation, due_at)
 
 CREATE INDEX wake_due ON wake (due_at) WHERE delivery IS NULL
+
+CREATE INDEX watch_conversation ON watch (conversation)
 
 CREATE TABLE attachment (
   digest TEXT NOT NULL PRIMARY KEY,
@@ -53,7 +84,8 @@ CREATE TABLE "attempt" (
   n INTEGER NOT NULL CHECK (n >= 1),
   state TEXT NOT NULL CHECK (state = 'reserved' OR state = 'running' OR state = 'released'
     OR state = 'completed' OR state = 'failed' OR state = 'stalled' OR state = 'cancelled'
-    OR state = 'uncertain'),
+    OR state = 'uncertain' OR state = 'offered' OR state = 'attempting' OR state = 'taken'
+    OR state = 'accepted' OR state = 'replied' OR state = 'delivered' OR state = 'refused'),
   node TEXT NOT NULL REFERENCES node (id),
   token INTEGER NOT NULL,
   started_at INTEGER NOT NULL,
@@ -62,11 +94,31 @@ CREATE TABLE "attempt" (
   code TEXT,
   usage TEXT,
   joined TEXT,
+  start_cursor INTEGER,
+  end_cursor INTEGER,
+  seat TEXT REFERENCES seat (id),
+  occupant TEXT,
+  binding TEXT,
+  poll_id TEXT,
+  place INTEGER,
+  steer INTEGER NOT NULL DEFAULT 0 CHECK (steer = 0 OR steer = 1),
+  acknowledged_at INTEGER,
+  proof TEXT,
   UNIQUE (delivery, n),
-  CHECK ((ended_at IS NULL) = (state = 'reserved' OR state = 'running')),
-  CHECK (state <> 'reserved' OR (asked_at IS NULL AND joined IS NULL)),
-  CHECK (asked_at IS NOT NULL OR NOT (state = 'running' OR state = 'completed'
-    OR state = 'cancelled' OR state = 'uncertain'))
+  CHECK ((ended_at IS NULL) = (state = 'reserved' OR state = 'running' OR state = 'offered'
+    OR state = 'attempting' OR state = 'taken' OR state = 'accepted')),
+  CHECK (asked_at IS NOT NULL OR state = 'reserved' OR state = 'released' OR state = 'failed'
+    OR state = 'stalled' OR state = 'offered'),
+  CHECK (asked_at IS NULL OR NOT (state = 'reserved' OR state = 'offered')),
+  CHECK (joined IS NULL OR NOT (state = 'reserved' OR state = 'offered')),
+  CHECK (state = 'released' OR state = 'failed' OR state = 'uncertain'
+    OR (seat IS NULL) = (state = 'reserved' OR state = 'running' OR state = 'completed'
+      OR state = 'stalled' OR state = 'cancelled')),
+  CHECK ((seat IS NULL) = (occupant IS NULL)),
+  CHECK (seat IS NULL OR (asked_at IS NULL) = (poll_id IS NULL)),
+  CHECK ((poll_id IS NULL) = (binding IS NULL) AND (poll_id IS NULL) = (place IS NULL)),
+  CHECK (seat IS NOT NULL OR (poll_id IS NULL AND acknowledged_at IS NULL AND proof IS NULL)),
+  CHECK (seat IS NULL OR (usage IS NULL AND end_cursor IS NULL))
 ) STRICT, WITHOUT ROWID
 
 CREATE TABLE conversation (
@@ -90,7 +142,7 @@ CREATE TABLE conversation (
   waiting INTEGER NOT NULL DEFAULT 0 CHECK (waiting >= 0),
   held INTEGER NOT NULL DEFAULT 0 CHECK (held BETWEEN 0 AND waiting),
   uncertain INTEGER NOT NULL DEFAULT 0 CHECK (uncertain >= 0), model TEXT, purged INTEGER NOT NULL DEFAULT 0
-  CHECK (purged BETWEEN 0 AND 2 AND (purged = 0 OR closed = 1)),
+  CHECK (purged BETWEEN 0 AND 2 AND (purged = 0 OR closed = 1)), harness_cursor INTEGER, service_cursor INTEGER NOT NULL DEFAULT 0,
   CHECK (ordinal <= cursor AND reset_cursor <= cursor AND reset_ordinal <= ordinal)
 ) STRICT
 
@@ -100,7 +152,7 @@ CREATE TABLE "event" (
   cursor INTEGER NOT NULL,
   at INTEGER NOT NULL,
   kind TEXT NOT NULL CHECK (kind = 'message' OR kind = 'tool' OR kind = 'turn' OR kind = 'notice'
-    OR kind = 'reset'),
+    OR kind = 'handoff' OR kind = 'reset'),
   ordinal INTEGER,
   body TEXT NOT NULL,
   UNIQUE (conversation, cursor)
@@ -157,7 +209,9 @@ CREATE TABLE "input" (
   held TEXT,
   depth INTEGER NOT NULL DEFAULT 0,
   tries_base INTEGER NOT NULL DEFAULT 0,
-  pruned INTEGER NOT NULL DEFAULT 0 CHECK (pruned = 0 OR pruned = 1),
+  pruned INTEGER NOT NULL DEFAULT 0 CHECK (pruned = 0 OR pruned = 1), reach TEXT NOT NULL DEFAULT 'conversation'
+  CHECK (reach = 'conversation' OR reach = 'occupant' OR reach = 'held_queue'
+    OR reach = 'native_parent'), occupant TEXT CHECK (occupant IS NULL OR reach <> 'conversation'), channel TEXT, name TEXT,
   UNIQUE (conversation, message_cursor),
   CHECK ((settled_at IS NULL) = (state = 'queued' OR state = 'running' OR state = 'uncertain')),
   CHECK (held IS NULL OR state = 'queued'),
@@ -165,11 +219,29 @@ CREATE TABLE "input" (
   CHECK (pruned = 0 OR settled_at IS NOT NULL)
 ) STRICT
 
+CREATE TABLE native_entry (
+  session INTEGER NOT NULL REFERENCES native_session (n),
+  id TEXT NOT NULL,
+  cursor INTEGER,
+  PRIMARY KEY (session, id)
+) STRICT, WITHOUT ROWID
+
+CREATE TABLE native_session (
+  n INTEGER PRIMARY KEY,
+  harness TEXT NOT NULL,
+  session TEXT NOT NULL,
+  conversation INTEGER NOT NULL REFERENCES conversation (n),
+  since INTEGER NOT NULL,
+  retired_at INTEGER,
+  answer_cursor INTEGER,
+  UNIQUE (harness, session)
+) STRICT
+
 CREATE TABLE node (
   id TEXT NOT NULL PRIMARY KEY,
   booted_at INTEGER NOT NULL,
   dead INTEGER NOT NULL DEFAULT 0 CHECK (dead IN (0, 1))
-) STRICT, WITHOUT ROWID
+, generation INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID
 
 CREATE TABLE schema_version (n INTEGER PRIMARY KEY, at INTEGER NOT NULL) STRICT
 
@@ -178,12 +250,72 @@ CREATE TABLE search_state (
   indexed INTEGER NOT NULL
 ) STRICT
 
+CREATE TABLE seat (
+  n INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  harness TEXT NOT NULL,
+  occupant TEXT NOT NULL,
+  fleet TEXT NOT NULL,
+  pane TEXT,
+  session TEXT NOT NULL,
+  pid INTEGER NOT NULL,
+  process_started_at TEXT NOT NULL,
+  capabilities TEXT NOT NULL,
+  registered_at INTEGER NOT NULL,
+  granted INTEGER NOT NULL REFERENCES conversation (n),
+  token TEXT NOT NULL REFERENCES token (id),
+  conversation INTEGER REFERENCES conversation (n),
+  attached_at INTEGER,
+  last_ask INTEGER,
+  parked_until INTEGER,
+  park_reason TEXT,
+  activity TEXT CHECK (activity = 'responding' OR activity = 'waiting'),
+  activity_session TEXT,
+  activity_at INTEGER,
+  retired INTEGER NOT NULL DEFAULT 0 CHECK (retired = 0 OR retired = 1),
+  CHECK ((conversation IS NULL) = (attached_at IS NULL)),
+  CHECK (retired = 0 OR conversation IS NULL),
+  CHECK ((parked_until IS NULL) = (park_reason IS NULL)),
+  CHECK ((activity IS NULL) = (activity_session IS NULL)),
+  CHECK ((activity IS NULL) = (activity_at IS NULL))
+) STRICT
+
+CREATE TABLE seat_grant (
+  sha256 TEXT NOT NULL PRIMARY KEY,
+  conversation INTEGER NOT NULL REFERENCES conversation (n),
+  harness TEXT NOT NULL,
+  uid INTEGER NOT NULL,
+  expected TEXT,
+  expires_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID
+
 CREATE TABLE setting (
   id INTEGER PRIMARY KEY CHECK (id = 1),
   revision INTEGER NOT NULL,
   body TEXT NOT NULL,
   at INTEGER NOT NULL
 ) STRICT
+
+CREATE TABLE span (
+  id TEXT NOT NULL PRIMARY KEY,
+  conversation INTEGER NOT NULL REFERENCES conversation (n),
+  state TEXT NOT NULL CHECK (state = 'open' OR state = 'attempting' OR state = 'unresolved'
+    OR state = 'delivered' OR state = 'uncertain' OR state = 'none'),
+  from_cursor INTEGER NOT NULL,
+  to_cursor INTEGER,
+  opened_at INTEGER NOT NULL,
+  asked_at INTEGER,
+  ended_at INTEGER,
+  tries INTEGER NOT NULL DEFAULT 0,
+  content TEXT,
+  seat TEXT REFERENCES seat (id),
+  occupant TEXT,
+  binding TEXT,
+  poll_id TEXT,
+  CHECK ((ended_at IS NULL) = (state = 'open' OR state = 'attempting' OR state = 'unresolved')),
+  CHECK ((content IS NULL) = (state <> 'attempting' AND state <> 'unresolved')),
+  CHECK (state = 'open' OR state = 'none' OR to_cursor IS NOT NULL)
+) STRICT, WITHOUT ROWID
 
 CREATE TABLE token (
   id TEXT NOT NULL PRIMARY KEY,
@@ -239,6 +371,17 @@ CREATE TABLE wake (
   held TEXT,
   CHECK (held IS NULL OR delivery IS NULL)
 ) STRICT, WITHOUT ROWID
+
+CREATE TABLE watch (
+  n INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  conversation INTEGER NOT NULL REFERENCES conversation (n),
+  target TEXT NOT NULL,
+  text TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  since INTEGER NOT NULL,
+  depth INTEGER NOT NULL
+) STRICT
 
 CREATE TRIGGER event_stays BEFORE UPDATE ON event
 WHEN NOT (NEW.n IS OLD.n AND NEW.conversation IS OLD.conversation AND NEW.cursor IS OLD.cursor

@@ -87,7 +87,8 @@ class Offer:
     `expected_revision` is what an interactive client saw; host inputs carry none.
     `automatic`: nobody asked for this anew; a program repeats what it could not confirm.
     `wake`: the waiting wake that this input is; `depth`: how many wakes led to it. `reach` and
-    `occupant`: the recipient, fixed by the admission.
+    `occupant`: the recipient, fixed by the admission. `channel`: the linked channel that it came
+    from; `name`: what people call its author.
     """
 
     delivery_id: str
@@ -104,6 +105,8 @@ class Offer:
     depth: int = 0
     reach: Reach = Reach.CONVERSATION
     occupant: str | None = None
+    channel: str | None = None
+    name: str = ""
 
     @property
     def fingerprint(self) -> str:

@@ -104,6 +104,10 @@ def _record(tx: Transaction, offer: Offer, head: Head) -> Delivery:
         retry_of=offer.retry_of,
         attachments=offer.attachments,
         depth=offer.depth,
+        reach=offer.reach,
+        occupant=offer.occupant,
+        channel=offer.channel,
+        name=offer.name,
     )
     tx.behind.add(tx, head, delivery, said)
     head.revision += owner

@@ -1,4 +1,4 @@
-"""The row of an attempt and its moves."""
+"""The row of an attempt on the service lane and its moves; those at seats are in `given`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 _COLUMNS: Final = (
     "id, delivery, (SELECT id FROM conversation WHERE n = attempt.conversation), n, state, node, "
-    "token, started_at, asked_at, ended_at, code, joined"
+    "token, started_at, asked_at, ended_at, code, joined, start_cursor, "
+    "end_cursor"
 )
 _BY_ID: Final = f"SELECT {_COLUMNS} FROM attempt WHERE id = ?"
 _MEMBERS: Final = f"""
@@ -30,14 +31,15 @@ SELECT {_COLUMNS} FROM attempt WHERE state IN ('reserved', 'running') AND joined
 _RUN: Final = f"""
 SELECT {_COLUMNS} FROM attempt
 WHERE conversation = ? AND state IN ('reserved', 'running') AND joined IS NULL"""
-_OF_INPUT: Final = """
-SELECT 1 FROM attempt WHERE delivery = ? AND state IN ('reserved', 'running')"""
+OPEN: Final = "state IN ('reserved', 'running', 'offered', 'attempting', 'taken', 'accepted')"
+_OF_INPUT: Final = f"SELECT 1 FROM attempt WHERE delivery = ? AND {OPEN}"
 _LAST: Final = "SELECT coalesce(max(n), 0) FROM attempt WHERE delivery = ?"
 _INSERT: Final = """
 INSERT INTO attempt (id, delivery, conversation, n, state, node, token, started_at, asked_at,
   joined) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _MOVE: Final = """
-UPDATE attempt SET state = ?, asked_at = ?, ended_at = ?, code = ?, usage = ?
+UPDATE attempt SET state = ?, asked_at = ?, ended_at = ?, code = ?, usage = ?, start_cursor = ?,
+  end_cursor = ?
 WHERE id = ? AND state = ?"""
 
 
@@ -57,6 +59,8 @@ class Try:
     ended_at: int | None = None
     code: str | None = None
     joined: str | None = None
+    start_cursor: int | None = None
+    end_cursor: int | None = None
 
     @property
     def open(self) -> bool:
@@ -99,7 +103,7 @@ def run_in(tx: Transaction, head: Head) -> Try | None:
 
 
 def open_for(tx: Transaction, delivery: str) -> bool:
-    """Whether an input has an open attempt."""
+    """Whether an input has an open attempt, wherever."""
     return tx.row(_OF_INPUT, (delivery,)) is not None
 
 
@@ -163,7 +167,8 @@ def move(
     if not one.open:
         one.ended_at = tx.at
     spent = None if cost is None else usage.encode(cost)
-    values = (after, one.asked_at, one.ended_at, code, spent, one.id, before)
+    cursors = one.start_cursor, one.end_cursor
+    values = (after, one.asked_at, one.ended_at, code, spent, *cursors, one.id, before)
     if not tx.changed(_MOVE, values):
         raise TransitionRefusedError(f"The attempt {one.id!r}", before, after)
     if cost is not None:

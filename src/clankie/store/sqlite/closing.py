@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from clankie.core.conversation import SYSTEM, Turn, TurnPhase
 from clankie.core.delivery import InputState
-from clankie.store.sqlite import attempts, events, heads, inputs, receipts
+from clankie.store.sqlite import attempts, events, given, heads, inputs, receipts
 from clankie.store.sqlite.inputs import Input
 
 if TYPE_CHECKING:
@@ -28,9 +28,12 @@ WHERE held = coalesce(:reason, held)
 def cancel(tx: Transaction, delivery: str) -> bool:
     """See DeliveryStore.cancel_waiting."""
     one = inputs.read(tx, delivery)
-    if one.state != InputState.QUEUED or attempts.open_for(tx, delivery):
+    stored = given.open_of(tx.run, delivery)
+    if one.state != InputState.QUEUED or (stored is None and attempts.open_for(tx, delivery)):
         return False
     head = heads.read(tx, one.conversation)
+    if stored is not None:
+        given.release(tx, head, stored, InputState.CANCELLED)
     inputs.move(tx, head, one, InputState.CANCELLED)
     events.append(tx, head, SYSTEM, Turn(phase=TurnPhase.CANCELLED, delivery_id=delivery))
     heads.save(tx, head)

@@ -26,7 +26,17 @@ from clankie.core.errors import (
 )
 from clankie.core.ids import HEAD
 from clankie.host.storage import NewConversation
-from clankie.store.sqlite import attempts, events, heads, inputs
+from clankie.store.sqlite import (
+    attaching,
+    attempts,
+    events,
+    given,
+    handoffs,
+    heads,
+    inputs,
+    seats,
+    sessions,
+)
 from clankie.store.sqlite.heads import Head
 from clankie.store.sqlite.inputs import Input
 from clankie.store.sqlite.sql import rows
@@ -46,6 +56,8 @@ _WAITING: Final = f"""
 SELECT {inputs.COLUMNS} FROM input WHERE conversation = ? AND state = 'queued'
 ORDER BY message_cursor"""
 _WAKES_END: Final = "DELETE FROM wake WHERE conversation = ? AND delivery IS NULL"
+_GRANTS_END: Final = "DELETE FROM seat_grant WHERE conversation = ?"
+_WATCHES_END: Final = "DELETE FROM watch WHERE conversation = ?"
 _THE_HEAD: Final = NewConversation(
     id=HEAD, request_id=HEAD, name="Clankie", kind=Kind.GLOBAL, directory=None
 )
@@ -121,6 +133,8 @@ def reset(
     _not_running(tx, head)
     head.reset_cursor = events.append(tx, head, by, Reset())
     head.reset_ordinal = head.ordinal
+    handoffs.reset(tx, head)
+    sessions.retire(tx, head)
     head.revision += 1
     heads.save(tx, head)
     return head.value()
@@ -134,18 +148,33 @@ def close(tx: Transaction, conversation: str, by: Author) -> Conversation:
     if head.closed:
         return head.value()
     _not_running(tx, head)
+    if head.running:
+        raise RunInProgressError(conversation)
     for row in tx.rows(_WAITING, (head.n,)):
         one = Input(*row)
+        stored = given.open_of(tx.run, one.id)
+        if stored is not None:
+            given.release(tx, head, stored, CLOSED)
         one.code = CLOSED
         inputs.move(tx, head, one, InputState.NOT_SENT)
         turn = Turn(phase=TurnPhase.CANCELLED, delivery_id=one.id, code=CLOSED)
         events.append(tx, head, SYSTEM, turn)
     tx.run(_WAKES_END, (head.n,))
+    _seats_go(tx, head, by)
     events.append(tx, head, by, Notice(code="closed", text="This conversation was closed."))
     head.closed = 1
     head.revision += 1
     heads.save(tx, head)
     return head.value()
+
+
+def _seats_go(tx: Transaction, head: Head, by: Author) -> None:
+    seat = seats.attached_to(tx.run, head)
+    if seat is not None:
+        attaching.let_go(tx, head, seat, CLOSED, by)
+    handoffs.close(tx, head)
+    tx.run(_GRANTS_END, (head.n,))
+    tx.run(_WATCHES_END, (head.n,))
 
 
 def notice(tx: Transaction, conversation: str, code: str, text: str) -> None:

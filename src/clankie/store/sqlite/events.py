@@ -36,6 +36,9 @@ PAGE_BYTES: Final = 1024 * 1024 - 1024
 INSERT: Final = """
 INSERT INTO event (conversation, cursor, at, kind, ordinal, body) VALUES (?, ?, ?, ?, ?, ?)"""
 _BOUNDS: Final = "SELECT n, cursor, oldest FROM conversation WHERE id = ?"
+_TEXT: Final = """
+SELECT body FROM event
+WHERE conversation = (SELECT n FROM conversation WHERE id = ?) AND cursor = ?"""
 _AFTER: Final = """
 SELECT cursor, body FROM event WHERE conversation = ? AND cursor > ? ORDER BY cursor LIMIT ?"""
 _BEFORE: Final = """
@@ -110,7 +113,7 @@ def shown(body: str) -> tuple[Author, Message | Tool]:
             call_id=fields["call_id"],
             name=fields["name"],
             phase=ToolPhase(fields["phase"]),
-            delivery_id=fields["delivery_id"],
+            delivery_id=fields.get("delivery_id"),
             detail=fields["detail"],
         )
     return author, Message(
@@ -120,6 +123,12 @@ def shown(body: str) -> tuple[Author, Message | Tool]:
         source=fields.get("source"),
         attachments=attachments.from_wire(fields),
     )
+
+
+def text_at(tx: Transaction, conversation: str, cursor: int | None) -> str | None:
+    """The words of the message that stands there."""
+    body = tx.value(_TEXT, (conversation, cursor))
+    return None if body is None else _decode(body).get("text")
 
 
 def after(connection: Database, conversation: str, cursor: int, limit: int) -> EventPage:

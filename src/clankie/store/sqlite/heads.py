@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 COLUMNS: Final = (
     "n, id, name, kind, directory, created_at, closed, revision, cursor, ordinal, oldest, "
-    "reset_cursor, reset_ordinal, owner, token, running, waiting, held, uncertain, model"
+    "reset_cursor, reset_ordinal, owner, token, running, waiting, held, uncertain, model, "
+    "harness_cursor, service_cursor"
 )
 BY_ID: Final = f"SELECT {COLUMNS} FROM conversation WHERE id = ?"
 ALL: Final = f"SELECT {COLUMNS} FROM conversation ORDER BY n"
@@ -26,7 +27,7 @@ SELECT {COLUMNS} FROM conversation WHERE id = ? AND owner = ? AND token = ?
 _SAVE: Final = """
 UPDATE conversation SET name = ?, closed = ?, revision = ?, cursor = ?, ordinal = ?,
   reset_cursor = ?, reset_ordinal = ?, running = ?, waiting = ?, held = ?, uncertain = ?,
-  model = ?
+  model = ?, harness_cursor = ?, service_cursor = ?
 WHERE n = ?"""
 _CLAIM: Final = """
 UPDATE conversation SET owner = ?, token = token + 1 WHERE n = ?
@@ -58,6 +59,8 @@ class Head:
     held: int
     uncertain: int
     model: str | None
+    harness_cursor: int | None
+    service_cursor: int
 
     @property
     def read_only(self) -> bool:
@@ -133,6 +136,8 @@ def save(tx: Transaction, head: Head) -> None:
             head.held,
             head.uncertain,
             head.model,
+            head.harness_cursor,
+            head.service_cursor,
             head.n,
         ),
     )

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from clankie.core.admission import Origin, Reach
 from clankie.core.delivery import FINAL, InputState, move_input
+from clankie.core.driver import Addressed
 from clankie.core.errors import DeliveryNotFoundError, TransitionRefusedError
 from clankie.store.sqlite import attachments
 
@@ -19,13 +21,13 @@ COLUMNS: Final = (
     "id, (SELECT id FROM conversation WHERE n = input.conversation), origin, principal, author, "
     "text, mode, fingerprint, state, admitted_at, "
     "message_cursor, settled_at, code, detail, reply_cursor, reply_delivery_id, absorbed_by, "
-    "retry_of, not_before, held, depth, tries_base, pruned, attachments"
+    "retry_of, not_before, held, depth, tries_base, pruned, attachments, reach, occupant, channel, name"
 )
 BY_ID: Final = f"SELECT {COLUMNS} FROM input WHERE id = ?"
 INSERT: Final = """
 INSERT INTO input (id, conversation, origin, principal, author, text, mode, fingerprint, state,
-  admitted_at, message_cursor, retry_of, depth, attachments)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'queued', ?, ?, ?, ?, ?)"""
+  admitted_at, message_cursor, retry_of, depth, attachments, reach, occupant, channel, name)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'queued', ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _MOVE: Final = """
 UPDATE input SET state = ?, settled_at = ?, code = ?, detail = ?, reply_cursor = ?,
   reply_delivery_id = ?, absorbed_by = ?, not_before = ?, held = ?, tries_base = ?
@@ -65,6 +67,17 @@ class Input:
     tries_base: int = 0
     pruned: int = 0
     attachments: str | None = None
+    reach: str = Reach.CONVERSATION
+    occupant: str | None = None
+    channel: str | None = None
+    name: str | None = None
+
+    @property
+    def addressed(self) -> Addressed:
+        """What decides where it may go."""
+        return Addressed(
+            origin=Origin(self.origin), reach=Reach(self.reach), occupant=self.occupant
+        )
 
 
 def read(tx: Transaction, delivery: str) -> Input:
@@ -91,6 +104,10 @@ def row(tx: Transaction, head: Head, one: Delivery) -> Row:
         one.retry_of,
         one.depth,
         attachments.encode(one.attachments),
+        one.reach,
+        one.occupant,
+        one.channel,
+        one.name or None,
     )
 
 

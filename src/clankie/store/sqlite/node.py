@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from clankie.core.delivery import ServiceState, after_restart
+from clankie.core.delivery import SeatState, ServiceState, after_restart, seat_after_restart
+from clankie.core.handoff import SpanEvent
 from clankie.host.storage import Outcome, Recovered
-from clankie.store.sqlite import attempts, conversations, heads
+from clankie.store.sqlite import attempts, conversations, given, handoffs, heads
 from clankie.store.sqlite.settle import finish
 
 if TYPE_CHECKING:
@@ -15,7 +16,9 @@ if TYPE_CHECKING:
 RESTARTED: Final = "restarted"
 INTERRUPTED: Final = "interrupted"
 _OTHERS_DIE: Final = "UPDATE node SET dead = 1 WHERE dead = 0"
-_INSERT: Final = "INSERT INTO node (id, booted_at) VALUES (?, ?)"
+_INSERT: Final = """
+INSERT INTO node (id, booted_at, generation)
+VALUES (?, ?, (SELECT coalesce(max(generation), 0) + 1 FROM node))"""
 
 
 def boot(tx: Transaction) -> tuple[str, Recovered]:
@@ -36,4 +39,23 @@ def boot(tx: Transaction) -> tuple[str, Recovered]:
             attempts.move(tx, attempt, ServiceState.RELEASED, RESTARTED)
             released.append(attempt.delivery)
         heads.save(tx, head)
+    uncertain += _seats(tx)
     return node, Recovered(uncertain=uncertain, released=released)
+
+
+def _seats(tx: Transaction) -> list[str]:
+    """What was on its way to seats: nobody can tell whether it arrived, until they say so."""
+    uncertain: list[str] = []
+    for one in given.in_flight(tx.run, None):
+        after = seat_after_restart(SeatState(one.state))
+        if after is None:
+            continue
+        head, _ = heads.claim(tx, one.conversation)
+        given.move(tx, head, one, after, INTERRUPTED)
+        heads.save(tx, head)
+        uncertain.append(one.delivery)
+    for span in handoffs.under_way(tx.run):
+        head, _ = heads.claim(tx, span.conversation)
+        handoffs.move(tx, head, span, SpanEvent.RESTARTED)
+        heads.save(tx, head)
+    return uncertain

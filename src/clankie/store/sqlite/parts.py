@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from clankie.core.admission import Offer
     from clankie.core.conversation import Author, Conversation
     from clankie.core.delivery import InputState
+    from clankie.core.driver import Standing
     from clankie.core.goal import Goal
     from clankie.core.projection import Projection
     from clankie.core.receipt import Delivery
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
         DayUsage,
         EventPage,
         NewConversation,
+        Offered,
         Outcome,
         Reservation,
         SearchPage,
@@ -78,7 +80,7 @@ GOAL: Final = Kind("goal")
 ATTACHMENT: Final = Kind("attachment")
 
 
-class _Part:
+class Part:
     """What every part works with."""
 
     def __init__(self, writer: Writer, readers: Readers) -> None:
@@ -87,7 +89,7 @@ class _Part:
         self._writer = writer
 
 
-class Conversations(_Part):  # noqa: PLR0904 - the port names fourteen verbs of one record
+class Conversations(Part):  # noqa: PLR0904 - the port names fourteen verbs of one record
     """ConversationStore."""
 
     def __init__(self, writer: Writer, readers: Readers, attached: Attachments) -> None:
@@ -190,7 +192,7 @@ class Conversations(_Part):  # noqa: PLR0904 - the port names fourteen verbs of 
             await self.purge(conversation)
 
 
-class Deliveries(_Part):  # noqa: PLR0904 - the port names fourteen verbs of one record
+class Deliveries(Part):  # noqa: PLR0904 - the port names fourteen verbs of one record
     """DeliveryStore."""
 
     async def admit(self, offer: Offer, bound: int) -> Admitted:
@@ -217,10 +219,13 @@ class Deliveries(_Part):  # noqa: PLR0904 - the port names fourteen verbs of one
         )
 
     async def reserve(
-        self, conversation: str, without: frozenset[str] = frozenset()
-    ) -> Reservation | None:
-        """See the port."""
-        return await self._write(RESERVE, lambda tx: runs.reserve(tx, conversation, without))
+        self,
+        conversation: str,
+        without: frozenset[str] = frozenset(),
+        seat: Standing | None = None,
+    ) -> Reservation | Offered | None:
+        """See the port. A seat that is not attached there any more counts as none."""
+        return await self._write(RESERVE, lambda tx: runs.reserve(tx, conversation, without, seat))
 
     async def start(self, reservation: Reservation) -> None:
         """See the port."""
@@ -269,7 +274,7 @@ class Deliveries(_Part):  # noqa: PLR0904 - the port names fourteen verbs of one
         )
 
 
-class Wakes(_Part):
+class Wakes(Part):
     """WakeStore."""
 
     async def add(self, wake: Wake, limits: WakeLimits) -> None:
@@ -297,7 +302,7 @@ class Wakes(_Part):
         await self._write(WAKE, lambda tx: wakes.remove(tx, wake))
 
 
-class Goals(_Part):
+class Goals(Part):
     """GoalStore."""
 
     async def get(self, conversation: str) -> Goal | None:
@@ -321,7 +326,7 @@ class Goals(_Part):
         await self._write(GOAL, lambda tx: goals.remove(tx, conversation))
 
 
-class Attachments(_Part):
+class Attachments(Part):
     """AttachmentStore. Rows are the writer's; files are written and removed one at a time."""
 
     def __init__(self, writer: Writer, readers: Readers, files: Files) -> None:
@@ -383,7 +388,7 @@ class Attachments(_Part):
         await self.clear()
 
 
-class Owner(_Part):
+class Owner(Part):
     """OwnerStore."""
 
     async def settings(self) -> tuple[int, Settings]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from clankie.core.admission import Mode, Origin
+from clankie.core.admission import Mode, Origin, Reach
 from clankie.core.conversation import Author, Principal
-from clankie.core.delivery import InputState, ServiceState
+from clankie.core.delivery import InputState, SeatState, ServiceState
 from clankie.core.errors import DeliveryNotFoundError, ReceiptExpiredError
 from clankie.core.receipt import Attempt, Delivery, ToolCall
 from clankie.store.sqlite import attachments, inputs, usage
@@ -22,11 +22,17 @@ if TYPE_CHECKING:
     Run = Callable[[str, Bindings], Cursor]
 
 _ATTEMPTS: Final = """
-SELECT id, n, state, started_at, asked_at, ended_at, code, joined, usage FROM attempt
+SELECT id, n, state, started_at, asked_at, ended_at, code, joined, usage, seat, occupant,
+  acknowledged_at, proof
+FROM attempt
 WHERE delivery = ? ORDER BY n"""
 _THERE: Final = "AND conversation = (SELECT n FROM conversation WHERE id = :conversation)"
 _CALLS: Final = """
 SELECT call_id, name, effect, state FROM tool_call WHERE attempt = ? ORDER BY n"""
+_OFFERED: Final = f"""
+SELECT {inputs.COLUMNS} FROM input
+WHERE id IN (SELECT delivery FROM attempt WHERE seat = ? AND state = 'offered')
+ORDER BY message_cursor"""
 _PAGE: Final = """
 SELECT {columns} FROM input WHERE pruned = 0 {conversation} {states} {after}
 ORDER BY n LIMIT :limit"""
@@ -51,12 +57,18 @@ def attempts(run: Run, delivery: str) -> tuple[Attempt, ...]:
 
 
 def _attempt(run: Run, row: tuple[Any, ...]) -> Attempt:
-    identity, n, state, started_at, asked_at, ended_at, code, joined, cost = row
-    calls = run(_CALLS, (identity,)).fetchall() if asked_at is not None else ()
+    identity, n, state, started_at, asked_at, ended_at, code, joined, cost, *at_seat = row
+    seat, occupant, acknowledged_at, proof = at_seat
+    ran = asked_at is not None and seat is None
+    calls = run(_CALLS, (identity,)).fetchall() if ran else ()
     return Attempt(
         n=n,
-        state=ServiceState(state),
+        state=ServiceState(state) if seat is None else SeatState(state),
         started_at=moment(started_at),
+        seat=seat,
+        occupant=occupant,
+        acknowledged_at=moment_or_none(acknowledged_at),
+        proof=proof,
         asked_at=moment_or_none(asked_at),
         ended_at=moment_or_none(ended_at),
         code=code,
@@ -67,6 +79,11 @@ def _attempt(run: Run, row: tuple[Any, ...]) -> Attempt:
             for call_id, name, effect, state in calls
         ),
     )
+
+
+def _counts(attempt: Attempt) -> bool:
+    """Whether it was a try of the service lane: what a seat refused says nothing of a wake."""
+    return attempt.seat is None and attempt.state is not ServiceState.RELEASED
 
 
 def assemble(one: Input, tried: tuple[Attempt, ...]) -> Delivery:
@@ -95,9 +112,19 @@ def assemble(one: Input, tried: tuple[Attempt, ...]) -> Delivery:
         not_before=moment_or_none(one.not_before),
         held=one.held,
         depth=one.depth,
-        tries=sum(a.n > one.tries_base and a.state is not ServiceState.RELEASED for a in tried),
+        reach=Reach(one.reach),
+        occupant=one.occupant,
+        channel=one.channel,
+        name=one.name or "",
+        tries=sum(a.n > one.tries_base and _counts(a) for a in tried),
         attempts=tried,
     )
+
+
+def offered(run: Run, seat: str) -> Sequence[Delivery]:
+    """See MailStore.offered."""
+    found = run(_OFFERED, (seat,)).fetchall()
+    return [of(run, inputs.Input(*row)) for row in found]
 
 
 def page(

@@ -2,15 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, assert_never
 
 from clankie.core.conversation import SYSTEM, Turn, TurnPhase
 from clankie.core.delivery import InputState, ServiceState, consequence
-from clankie.core.driver import Fence
+from clankie.core.driver import (
+    Fence,
+    Refuse,
+    Standing,
+    ToSeat,
+    ToService,
+    Wait,
+    never_on_service,
+    select,
+)
 from clankie.core.errors import TransitionRefusedError
 from clankie.core.wake import Again, Hold
-from clankie.host.storage import Reservation
-from clankie.store.sqlite import attempts, events, heads, inputs, receipts, usage
+from clankie.host.storage import Offered, Reservation
+from clankie.store.sqlite import (
+    attempts,
+    events,
+    given,
+    handoffs,
+    heads,
+    inputs,
+    offers,
+    receipts,
+    seats,
+    usage,
+)
 from clankie.store.sqlite.inputs import Input
 from clankie.store.sqlite.values import millis
 
@@ -22,19 +43,21 @@ if TYPE_CHECKING:
     from clankie.store.sqlite.attempts import Try
     from clankie.store.sqlite.unit import Transaction
 
-_WAITING: Final = f"""
-SELECT {inputs.COLUMNS} FROM input
-WHERE conversation = ? AND state = 'queued' AND held IS NULL
-  AND (not_before IS NULL OR not_before <= ?)
-  AND NOT EXISTS (SELECT 1 FROM attempt
-    WHERE attempt.delivery = input.id AND attempt.state IN ('reserved', 'running'))"""
-_NEXT: Final = f"{_WAITING} ORDER BY mode <> 'steer', message_cursor"
-_STEERING: Final = f"{_WAITING} AND (mode <> 'steer') = 0 ORDER BY message_cursor"
+# Steering ones come before the others; the last column says whether this occupant refused it.
+_NEXT: Final = f"""
+SELECT {inputs.COLUMNS}, {offers.REFUSED} FROM input {offers.WAITING}
+ORDER BY mode <> 'steer', message_cursor"""
+_STEERING: Final = f"""
+SELECT {inputs.COLUMNS} FROM input {offers.WAITING}
+  AND (mode <> 'steer') = 0 ORDER BY message_cursor"""
 
 
 def reserve(
-    tx: Transaction, conversation: str, without: frozenset[str] = frozenset()
-) -> Reservation | None:
+    tx: Transaction,
+    conversation: str,
+    without: frozenset[str] = frozenset(),
+    seat: Standing | None = None,
+) -> Reservation | Offered | None:
     """See DeliveryStore.reserve."""
     head = heads.read(tx, conversation)
     if head.waiting == head.held:
@@ -42,14 +65,33 @@ def reserve(
     open_run = attempts.run_in(tx, head)
     if open_run is not None:
         return _again(tx, open_run)
-    waiting = (Input(*row) for row in tx.run(_NEXT, (head.n, tx.at)))
-    one = next((one for one in waiting if one.id not in without), None)
-    if one is None:
+    found = _next(tx, head, without, seat)
+    if found is None:
         return None
+    one, destination = found
     head, fence = heads.claim(tx, conversation)
-    attempt = attempts.add(tx, head, one.id, fence)
     tx.touched.append(conversation)
+    if isinstance(destination, ToSeat):
+        given.offer(tx, head, fence, one, destination)
+        return Offered(receipts.of(tx.run, one), destination.seat)
+    attempt = attempts.add(tx, head, one.id, fence)
     return Reservation(receipts.of(tx.run, one), attempt.id, fence, head.model)
+
+
+def _next(
+    tx: Transaction, head: heads.Head, without: frozenset[str], seat: Standing | None
+) -> tuple[Input, ToService | ToSeat | Refuse] | None:
+    """The first waiting input that has a destination, and which."""
+    seat = seats.still(tx, head, seat)
+    occupant = None if seat is None else seat.occupant
+    for *row, refused in tx.run(_NEXT, (occupant, head.n, tx.at)):
+        one = Input(*row)
+        if one.id in without:
+            continue
+        destination = select(replace(one.addressed, refused=bool(refused)), seat)
+        if not isinstance(destination, Wait):
+            return one, destination
+    return None
 
 
 def _again(tx: Transaction, open_run: Try) -> Reservation | None:
@@ -67,9 +109,12 @@ def start(tx: Transaction, reservation: Reservation) -> None:
     attempt = attempts.read(tx, reservation.attempt)
     if attempt.state == ServiceState.RUNNING:
         return
+    attempt.start_cursor = head.cursor + 1  # the turn that says so
     attempts.move(tx, attempt, ServiceState.RUNNING)
     inputs.move(tx, head, inputs.read(tx, delivery.id), InputState.RUNNING)
-    events.append(tx, head, SYSTEM, Turn(phase=TurnPhase.STARTED, delivery_id=delivery.id))
+    turn = Turn(phase=TurnPhase.STARTED, delivery_id=delivery.id)
+    head.service_cursor = events.append(tx, head, SYSTEM, turn)
+    handoffs.run_started(tx, head)
     heads.save(tx, head)
 
 
@@ -129,7 +174,8 @@ def join(tx: Transaction, reservation: Reservation) -> Sequence[Delivery]:
     attempt = attempts.read(tx, reservation.attempt)
     if attempt.state != ServiceState.RUNNING:
         raise TransitionRefusedError(f"The attempt {attempt.id!r}", attempt.state, "joined")
-    waiting = [Input(*row) for row in tx.rows(_STEERING, (head.n, tx.at))]
+    steering = [Input(*row) for row in tx.rows(_STEERING, (head.n, tx.at))]
+    waiting = [one for one in steering if not never_on_service(one.addressed)]
     if not waiting:
         return ()
     for one in waiting:

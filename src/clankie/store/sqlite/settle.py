@@ -58,6 +58,9 @@ def finish(tx: Transaction, head: Head, attempt: Try, outcome: Outcome) -> list[
 def _end(tx: Transaction, head: Head, attempt: Try, outcome: Outcome, reply: int | None) -> None:
     member = attempt.joined is not None
     cost = None if member else usage.bounded(outcome.usage)
+    if not member:
+        # The turn that tells of it comes next.
+        attempt.end_cursor = head.service_cursor = head.cursor + 1
     attempts.move(tx, attempt, outcome.state, outcome.code, cost)
     calls.lose(tx, attempt.id)
     again = outcome.wake is not None and not member

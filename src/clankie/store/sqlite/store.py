@@ -20,6 +20,7 @@ from clankie.store.sqlite.parts import (
     Wakes,
 )
 from clankie.store.sqlite.readers import InlineReaders, ThreadReaders
+from clankie.store.sqlite.seat_parts import Mail, Seats, Watches
 from clankie.store.sqlite.unit import Kind
 from clankie.store.sqlite.values import millis
 from clankie.store.sqlite.writer import InlineWriter, ThreadWriter
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from clankie.host.ports import Clock, CrashPoint, Ids
+    from clankie.host.seatstore import MailStore, SeatStore, WatchStore
     from clankie.host.storage import (
         AttachmentStore,
         Committed,
@@ -64,6 +66,9 @@ class SqliteStore:
     goals: GoalStore
     attachments: AttachmentStore
     owner: OwnerStore
+    seats: SeatStore
+    mail: MailStore
+    watches: WatchStore
 
     def __init__(  # noqa: PLR0913 - wiring names each port once
         self,
@@ -105,6 +110,9 @@ class SqliteStore:
         self.wakes = Wakes(writer, readers)
         self.goals = Goals(writer, readers)
         self.owner = Owner(writer, readers)
+        self.seats = Seats(writer, readers)
+        self.mail = Mail(writer, readers)
+        self.watches = Watches(writer, readers)
         return self
 
     def _open(self) -> tuple[Database, Readers, int]:

@@ -1,0 +1,143 @@
+"""The page of a poll: chosen, moved to `attempting`, and read again under its poll id.
+
+What a page holds stands in the rows of its attempts: who was given it, in which poll, at which
+place. So the same poll reads the same page, and nothing is written but the moves.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from clankie.core.admission import Origin, Reach
+from clankie.core.conversation import Kind
+from clankie.core.delivery import SeatState
+from clankie.core.handoff import IN_FLIGHT
+from clankie.core.mailbox import page, policy_of
+from clankie.host.seatstore import Taken
+from clankie.store.sqlite import attempts, given, handoffs, heads, inputs, seat_events, seats
+from clankie.store.sqlite.inputs import Input
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from clankie.core.mailbox import Batch
+    from clankie.core.seat import SeatEvent
+    from clankie.core.settings import SeatLimits
+    from clankie.host.seatstore import Ask, Seat
+    from clankie.store.sqlite.heads import Head
+    from clankie.store.sqlite.unit import Transaction
+
+LOOKED_AT: Final = 512
+"""Stored inputs that one poll looks at; a page holds far fewer."""
+
+_STORED: Final = f"""
+SELECT {inputs.COLUMNS} FROM input
+WHERE id IN (SELECT delivery FROM attempt WHERE seat = ? AND state = 'offered')
+ORDER BY origin <> 'owner' AND origin <> 'escalation', message_cursor LIMIT {LOOKED_AT}"""
+# Unresolved mail that was addressed to this occupant alone: it keeps all other such mail away.
+_UNRESOLVED: Final = """
+SELECT input.id FROM input WHERE occupant = ? AND settled_at IS NULL
+  AND (reach = 'occupant' OR reach = 'native_parent')
+  AND (state = 'uncertain' OR EXISTS (SELECT 1 FROM attempt
+    WHERE attempt.delivery = input.id AND attempt.state = 'attempting'))
+LIMIT 1"""
+_ADDRESSED: Final = frozenset({Reach.OCCUPANT, Reach.NATIVE_PARENT})
+
+
+def take(tx: Transaction, seat: str, ask: Ask, *, limits: SeatLimits, budget: int) -> Taken:
+    """See MailStore.take."""
+    one = seats.read(tx.run, seat)
+    again = _again(tx, seat, ask, limits)
+    if again is not None:
+        return Taken(again, again=True)
+    parked = one.parked_until is not None and one.parked_until > tx.now
+    if one.conversation is None or one.stale or parked:
+        return Taken(())
+    head, _ = heads.claim(tx, one.conversation)
+    if attempts.run_in(tx, head) is not None:
+        return Taken(())
+    span = handoffs.current(tx, head)
+    if span is not None and span.state in IN_FLIGHT:
+        return Taken(())
+    sealed = handoffs.seal(tx, head, one, ask, budget)
+    if sealed is not None:
+        heads.save(tx, head)
+        return Taken((seat_events.of_span(tx.run, sealed, limits),))
+    return Taken(_fresh(tx, head, one, ask, limits))
+
+
+def _again(tx: Transaction, seat: str, ask: Ask, limits: SeatLimits) -> list[SeatEvent] | None:
+    """What this poll was given, as far as it is open yet; None when it was given nothing.
+
+    What became uncertain meanwhile is not sent once more, nor what was refused.
+    """
+    span = handoffs.of_poll(tx.run, seat, ask)
+    rows = given.page(tx.run, seat, ask.binding, ask.poll_id)
+    if span is None and not rows:
+        return None
+    told = [] if span is None or span.content is None else [span]
+    return [
+        *(seat_events.of_span(tx.run, one, limits) for one in told),
+        *(seat_events.of(tx.run, one, limits) for one in rows if one.joined is None and one.open),
+    ]
+
+
+def _fresh(
+    tx: Transaction, head: Head, seat: Seat, ask: Ask, limits: SeatLimits
+) -> Sequence[SeatEvent]:
+    stored = [Input(*row) for row in tx.rows(_STORED, (seat.id,))]
+    known = {one.id: one for one in _allowed(tx, seat, ask, stored)}
+    policy = policy_of(head.id, Kind(head.kind))
+    waiting = [seat_events.waiting(one) for one in known.values()]
+    chosen = page(waiting, policy, limits, responding=ask.responding)
+    if not chosen:
+        return ()
+    place = 0
+    attempted: list[given.Given] = []
+    for batch in chosen:
+        attempted.append(_give(tx, head, known, batch, ask, place))
+        place += len(batch.pieces)
+    heads.save(tx, head)
+    return [seat_events.of(tx.run, one, limits) for one in attempted]
+
+
+def _allowed(tx: Transaction, seat: Seat, ask: Ask, stored: Iterable[Input]) -> Iterator[Input]:
+    """Rooms whose authority was checked; of mail for this occupant alone, one at a time."""
+    occupant = seat.occupant.id
+    reserved = tx.row(_UNRESOLVED, (occupant,)) is not None
+    for one in stored:
+        if one.origin == Origin.ROOM and one.id not in ask.cleared:
+            continue
+        if one.reach in _ADDRESSED:
+            if reserved:
+                continue
+            reserved = True
+        yield one
+
+
+def _give(  # noqa: PLR0913 - one event of a page, and where it stands in it
+    tx: Transaction,
+    head: Head,
+    known: dict[str, Input],
+    batch: Batch,
+    ask: Ask,
+    place: int,
+) -> given.Given:
+    """Move one event's inputs to `attempting`: the older ones go with the newest."""
+    newest = _stored_at(tx, batch.id)
+    for n, piece in enumerate(batch.pieces):
+        one = newest if piece.delivery == batch.id else _stored_at(tx, piece.delivery)
+        one.joined = None if one is newest else newest.id
+        one.binding, one.poll_id, one.place = ask.binding, ask.poll_id, place + n
+        one.steer = int(batch.steer)
+        one.start_cursor = head.cursor + 1  # the turn that says so
+        given.move_with(tx, head, one, known[piece.delivery], SeatState.ATTEMPTING)
+    return newest
+
+
+def _stored_at(tx: Transaction, delivery: str) -> given.Given:
+    found = given.open_of(tx.run, delivery)
+    if found is None:
+        message = f"{delivery} was stored at a seat a moment ago"
+        raise LookupError(message)
+    return found

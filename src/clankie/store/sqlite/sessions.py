@@ -1,0 +1,83 @@
+"""Native sessions: each is pinned to the first conversation that it wrote to, and its rows are
+taken once. A reset retires those of its conversation; what is retired writes nowhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from clankie.core.seat_errors import SessionConflictError
+
+if TYPE_CHECKING:
+    from clankie.store.sqlite.heads import Head
+    from clankie.store.sqlite.unit import Transaction
+
+_KNOWN: Final = """
+SELECT n, conversation, retired_at, answer_cursor FROM native_session
+WHERE harness = ? AND session = ?"""
+_PIN: Final = """
+INSERT INTO native_session (harness, session, conversation, since) VALUES (?, ?, ?, ?)
+RETURNING n"""
+_ANSWERED: Final = "UPDATE native_session SET answer_cursor = ? WHERE n = ?"
+_RETIRE: Final = """
+UPDATE native_session SET retired_at = ? WHERE conversation = ? AND retired_at IS NULL"""
+# The one that sits there, although it has not written yet.
+_PIN_OCCUPANT: Final = """
+INSERT OR IGNORE INTO native_session (harness, session, conversation, since)
+SELECT harness, session, conversation, ? FROM seat WHERE conversation = ?"""
+_ENTRY: Final = "INSERT OR IGNORE INTO native_entry (session, id, cursor) VALUES (?, ?, ?)"
+_STANDS: Final = "UPDATE native_entry SET cursor = ? WHERE session = ? AND id = ?"
+
+
+@dataclass(slots=True)
+class Session:
+    """One that may write to its conversation."""
+
+    n: int
+    answer_cursor: int | None = None
+
+
+def find(tx: Transaction, head: Head, harness: str, session: str) -> Session | None:
+    """The one pinned here; None when it is pinned nowhere yet.
+
+    Raises:
+        SessionConflictError: it belongs to another conversation, or was retired.
+    """
+    row = tx.row(_KNOWN, (harness, session))
+    if row is None:
+        return None
+    n, conversation, retired_at, answer_cursor = row
+    if conversation != head.n or retired_at is not None:
+        raise SessionConflictError(session)
+    return Session(n, answer_cursor)
+
+
+def pin(tx: Transaction, head: Head, harness: str, session: str) -> Session:
+    """The one pinned here, from now on if it was nowhere. Raises SessionConflictError."""
+    found = find(tx, head, harness, session)
+    if found is not None:
+        return found
+    return Session(tx.value(_PIN, (harness, session, head.n, tx.at)))
+
+
+def take(tx: Transaction, session: Session, entry: str) -> bool:
+    """Whether a row is new; it is known from now on."""
+    return tx.changed(_ENTRY, (session.n, entry, None))
+
+
+def stands(tx: Transaction, session: Session, entry: str, cursor: int) -> None:
+    """Where a row stands in the log."""
+    tx.run(_STANDS, (cursor, session.n, entry))
+
+
+def answered(tx: Transaction, session: Session, cursor: int) -> None:
+    """Where its newest answer stands."""
+    session.answer_cursor = cursor
+    tx.run(_ANSWERED, (cursor, session.n))
+
+
+def retire(tx: Transaction, head: Head) -> None:
+    """Those of this conversation write nowhere any more, the one that sits there included."""
+    tx.run(_PIN_OCCUPANT, (tx.at, head.n))
+    tx.run(_RETIRE, (tx.at, head.n))

@@ -1,0 +1,256 @@
+"""Rows of a harness's transcript become part of the log, each once.
+
+Rule 1: a row that proves a delivery is that delivery's own words: it joins them, and is no second
+        message. Proof is exact (`core.session.proves`); everything else is the seat's word.
+Rule 2: a usage limit ends what the harness had taken as failed. What it may not even have taken is
+        left to its deadline.
+Rule 3: when the session that holds the turn waits again, what wanted no reply is over.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from clankie.core.admission import Origin, normalise
+from clankie.core.conversation import Author, Message, Principal, Role, Tool, ToolPhase
+from clankie.core.delivery import InputState, SeatState
+from clankie.core.handoff import SpanEvent
+from clankie.core.mailbox import wants_reply
+from clankie.core.seat import Activity, EntryKind
+from clankie.core.session import Handed, Turn, heard, proves
+from clankie.host.framing import one_line
+from clankie.host.seatstore import Synced
+from clankie.store.sqlite import events, given, handoffs, heads, inputs, seats, sessions
+from clankie.store.sqlite.values import moment
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from clankie.core.seat import Entry, Limited
+    from clankie.core.settings import SeatLimits
+    from clankie.host.seatstore import Seat
+    from clankie.store.sqlite.given import Given
+    from clankie.store.sqlite.heads import Head
+    from clankie.store.sqlite.sessions import Session
+    from clankie.store.sqlite.unit import Transaction
+
+LIMITED: Final = "usage_limited"
+DETAIL: Final = 1_000
+"""Characters of a tool's line in the log."""
+_MAY_PROVE: Final = frozenset({SeatState.ATTEMPTING, SeatState.TAKEN, SeatState.UNCERTAIN})
+_NOT_HERE: Final = frozenset({SeatState.REFUSED, SeatState.RELEASED})
+_HAS_IT: Final = frozenset({SeatState.TAKEN, SeatState.ACCEPTED})
+
+
+@dataclass(slots=True)
+class _Sync:
+    """One batch on its way into the log. `words` counts new rows of a person by their text."""
+
+    tx: Transaction
+    head: Head
+    seat: Seat
+    session: Session
+    limits: SeatLimits
+    words: Counter[str]
+    accepted: int = 0
+    proven: list[str] = field(default_factory=list[str])
+    failed: list[str] = field(default_factory=list[str])
+    limited: Limited | None = None
+
+    @property
+    def author(self) -> Author:
+        return Author(Principal.SEAT, self.seat.id)
+
+
+def sync(  # noqa: PLR0913 - the port names each
+    tx: Transaction,
+    seat: str,
+    session_id: str,
+    entries: Sequence[Entry],
+    activity: Activity | None,
+    limits: SeatLimits,
+) -> Synced:
+    """See MailStore.sync."""
+    one, conversation = seats.attached(tx.run, seat)
+    head, _ = heads.claim(tx, conversation)
+    session = sessions.pin(tx, head, one.harness, session_id)
+    fresh = [entry for entry in entries if sessions.take(tx, session, entry.id)]
+    if fresh:
+        handoffs.drives(head, head.cursor)
+    words = Counter(normalise(it.text) for it in fresh if it.kind is EntryKind.USER)
+    batch = _Sync(tx, head, one, session, limits, words, accepted=len(fresh))
+    for entry in fresh:
+        _take(batch, entry)
+    _hear(batch, session_id, activity, alive=bool(fresh))
+    heads.save(tx, head)
+    return Synced(
+        accepted=batch.accepted,
+        duplicates=len(entries) - len(fresh),
+        proven=batch.proven,
+        failed=batch.failed,
+        limited=batch.limited,
+    )
+
+
+def _take(batch: _Sync, entry: Entry) -> None:
+    stands = _proven(batch, entry)
+    if stands is None:
+        stands = _said(batch, entry)
+    if stands is not None:
+        sessions.stands(batch.tx, batch.session, entry.id, stands)
+
+
+def _said(batch: _Sync, entry: Entry) -> int | None:
+    """Add what is no delivery's words to the log; where it stands, None when it says nothing."""
+    match entry.kind:
+        case EntryKind.USER:
+            return _message(batch, Role.EXTERNAL, entry.text)
+        case EntryKind.ASSISTANT:
+            cursor = _message(batch, Role.AGENT, entry.text)
+            if cursor is not None:
+                sessions.answered(batch.tx, batch.session, cursor)
+            return cursor
+        case EntryKind.TOOL:
+            return events.append(batch.tx, batch.head, batch.author, _tool(entry))
+        case EntryKind.LIMIT:
+            _limit(batch, entry)
+            return None
+
+
+def _message(batch: _Sync, role: Role, text: str) -> int | None:
+    if not text.strip():
+        return None
+    said = Message(role=role, text=text, source=batch.seat.harness)
+    return events.append(batch.tx, batch.head, batch.author, said)
+
+
+def _tool(entry: Entry) -> Tool:
+    told: dict[str, Any] = entry.tool or {}
+    phase = str(told.get("phase", ""))
+    known = phase in set(ToolPhase)
+    return Tool(
+        call_id=str(told.get("call_id", entry.id)),
+        name=one_line(str(told.get("name", "tool")), 64),
+        phase=ToolPhase(phase) if known else ToolPhase.COMPLETED,
+        detail=one_line(str(told.get("detail", entry.text)), DETAIL),
+    )
+
+
+def _proven(batch: _Sync, entry: Entry) -> int | None:
+    """Where the words stand that this row proves to be a delivery's; None when it proves none."""
+    evidence = entry.evidence
+    if evidence is None or entry.kind is not EntryKind.USER:
+        return None
+    span = handoffs.read(batch.tx.run, evidence.event)
+    if span is not None:
+        return _span_proven(batch, entry, span)
+    one = given.read(batch.tx.run, batch.seat.id, evidence.event, evidence.attempt)
+    if one is None or one.asked_at is None or one.joined is not None or one.state in _NOT_HERE:
+        return None
+    newest = inputs.read(batch.tx, one.delivery)
+    handed = _handed(evidence.event, one.n, newest.text, one.asked_at)
+    alike = max(1, batch.words[normalise(entry.text)]) * _alike(batch, one, newest.text)
+    if not proves(entry, handed, batch.limits, alike=alike):
+        return None
+    if one.state in _MAY_PROVE:
+        _accept(batch, one, evidence.proof)
+        batch.proven.append(one.delivery)
+    return newest.message_cursor
+
+
+def _handed(event: str, attempt: int, text: str | None, asked_at: int) -> Handed:
+    at: datetime = moment(asked_at)
+    return Handed(event=event, attempt=attempt, text=text or "", at=at)
+
+
+def _alike(batch: _Sync, one: Given, text: str | None) -> int:
+    """How many attempts that may have been typed just now hold these very words."""
+    same = 0
+    for other in given.in_flight(batch.tx.run, batch.seat.id):
+        if other.id == one.id or other.state == SeatState.ACCEPTED:
+            continue
+        words = inputs.read(batch.tx, other.delivery).text
+        same += normalise(words or "") == normalise(text or "")
+    return same + 1
+
+
+def _span_proven(batch: _Sync, entry: Entry, span: handoffs.Span) -> int | None:
+    if span.seat != batch.seat.id or span.asked_at is None or span.to_cursor is None:
+        return None
+    handed = _handed(span.id, span.tries, span.content, span.asked_at)
+    if not proves(entry, handed, batch.limits):
+        return None
+    handoffs.move(batch.tx, batch.head, span, SpanEvent.ACKNOWLEDGED)
+    return span.to_cursor
+
+
+def _accept(batch: _Sync, one: Given, proof: str) -> None:
+    for it in (*given.members(batch.tx.run, one), one):
+        it.proof = proof
+        it.acknowledged_at = it.acknowledged_at or batch.tx.at
+        given.move(batch.tx, batch.head, it, SeatState.ACCEPTED)
+    handoffs.drives(batch.head, one.start_cursor or batch.head.cursor)
+
+
+def _limit(batch: _Sync, entry: Entry) -> None:
+    """The harness takes no turns now; what it had taken ends, and is never moved by itself."""
+    if entry.limit is None:
+        return
+    batch.limited = entry.limit
+    for one in given.in_flight(batch.tx.run, batch.seat.id):
+        asked = moment(one.asked_at or one.started_at)
+        if one.state in _HAS_IT and asked <= entry.limit.occurred_at:
+            given.move(batch.tx, batch.head, one, SeatState.FAILED, LIMITED)
+            batch.failed.append(one.delivery)
+
+
+def _hear(batch: _Sync, session_id: str, activity: Activity | None, *, alive: bool) -> None:
+    """What the session does now; only the one that holds the turn may end it."""
+    seat, tx = batch.seat, batch.tx
+    before = Turn(seat.activity_session, seat.activity)
+    holds = before.activity is Activity.RESPONDING and before.session == session_id
+    if activity is None:
+        if alive and holds:
+            seats.set_active(tx, seat.id, Activity.RESPONDING, session_id)
+        return
+    current = seat.occupant.native.session_id
+    if heard(before, activity, session_id, current=current) is before:
+        return
+    if activity is Activity.WAITING:
+        _turn_over(batch, alive=alive)
+    seats.set_active(tx, seat.id, activity, session_id)
+
+
+def _turn_over(batch: _Sync, *, alive: bool) -> None:
+    """What wanted no reply is over, and the newest answer is the answer to it, if it came after.
+
+    Words that were taken, but after the last sign of the turn that ended, are for the next one.
+    """
+    seat = batch.seat
+    ran = seat.activity_at if seat.activity is Activity.RESPONDING else None
+    for one in given.in_flight(batch.tx.run, seat.id):
+        if one.state not in _HAS_IT:
+            continue
+        acknowledged = moment(one.acknowledged_at or one.asked_at or one.started_at)
+        seen = alive or (ran is not None and acknowledged <= ran)
+        if one.state == SeatState.TAKEN and not seen:
+            continue
+        it = inputs.read(batch.tx, one.delivery)
+        if wants_reply(Origin(it.origin)):
+            continue
+        answer = batch.session.answer_cursor
+        if answer is not None and answer > (one.start_cursor or 0):
+            it.reply_cursor = answer if it.state == InputState.RUNNING else it.reply_cursor
+        given.move_with(batch.tx, batch.head, one, it, SeatState.DELIVERED)
+
+
+def projected(tx: Transaction, seat: str, session_id: str, cursor: int) -> None:
+    """See SeatStore.projected."""
+    one, conversation = seats.attached(tx.run, seat)
+    head, _ = heads.claim(tx, conversation)
+    sessions.find(tx, head, one.harness, session_id)
+    handoffs.covered(tx, head, min(cursor, head.cursor))
+    heads.save(tx, head)
