@@ -30,6 +30,7 @@ Json = dict[str, Any]
 VARIABLE: Final = "CLANKIE_SEAT_GRANT"
 SEATS: Final = "seats"
 SOCKET: Final = "service.sock"
+PLACE: Final = "place.json"
 LARGEST: Final = 4 * 1024 * 1024
 _OTHERS: Final = 0o077
 

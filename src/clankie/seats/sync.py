@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from clankie.seats import journal, tail, wire
-from clankie.seats.folder import Folder
+from clankie.seats.folder import PLACE, Folder
 from clankie.seats.registration import ServiceRefusedError, post
 from clankie.seats.tail import Mark
 
@@ -111,7 +111,7 @@ def sync(
         try:
             if mark is None:
                 # No hook told of its beginning. A seat that resumed something begins at its end.
-                place = folder.read("place.json") or {}
+                place = folder.read(PLACE) or {}
                 mark = _first(folder, seated, source, fresh=place.get("resume") is None)
             rows = how.reader(journal.known(_readers(folder, source.path)))
             return _Run(folder, seated, source, rows, said).read(descriptor, mark)
