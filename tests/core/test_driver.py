@@ -5,13 +5,12 @@ from itertools import product
 
 import pytest
 
-from clankie.core.admission import Origin
+from clankie.core.admission import Origin, Reach
 from clankie.core.driver import (
     Addressed,
     Destination,
     Fence,
     Presence,
-    Reach,
     Refuse,
     Standing,
     ToSeat,
