@@ -2,11 +2,11 @@ CREATE INDEX attachment_conversation ON attachment_use (conversation)
 
 CREATE INDEX attachment_unkept ON attachment (state) WHERE state <> 'kept'
 
-CREATE INDEX attempt_at_seat ON attempt (seat, state)
-  WHERE state IN ('offered', 'attempting', 'taken', 'accepted')
-
 CREATE INDEX attempt_ended_turn ON attempt (conversation, end_cursor)
   WHERE end_cursor IS NOT NULL
+
+CREATE INDEX attempt_in_flight ON attempt (seat)
+  WHERE state IN ('attempting', 'taken', 'accepted')
 
 CREATE INDEX attempt_members ON attempt (joined) WHERE joined IS NOT NULL
 
@@ -18,9 +18,7 @@ CREATE UNIQUE INDEX attempt_one_run_a_conversation ON attempt (conversation)
 
 CREATE INDEX attempt_page ON attempt (seat, poll_id) WHERE poll_id IS NOT NULL
 
-CREATE INDEX attempt_unacknowledged ON attempt (asked_at) WHERE state = 'attempting'
-
-CREATE INDEX attempt_unanswered ON attempt (acknowledged_at) WHERE state IN ('taken', 'accepted')
+CREATE INDEX attempt_stored ON attempt (seat) WHERE state = 'offered'
 
 CREATE UNIQUE INDEX event_projectable ON event (conversation, ordinal) WHERE ordinal IS NOT NULL
 
@@ -47,6 +45,8 @@ CREATE INDEX node_living ON node (generation) WHERE dead = 0
 CREATE UNIQUE INDEX seat_one_a_conversation ON seat (conversation) WHERE conversation IS NOT NULL
 
 CREATE UNIQUE INDEX seat_one_an_occupant ON seat (occupant) WHERE retired = 0
+
+CREATE INDEX span_ended ON span (ended_at) WHERE ended_at IS NOT NULL
 
 CREATE UNIQUE INDEX span_one_a_conversation ON span (conversation) WHERE ended_at IS NULL
 

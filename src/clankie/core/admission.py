@@ -80,6 +80,10 @@ class Reach(StrEnum):
     NATIVE_PARENT = "native_parent"  # a parent that exists only in its harness
 
 
+ADDRESSED: Final = frozenset({Reach.OCCUPANT, Reach.NATIVE_PARENT})
+"""One of these reserves its recipient until it is known what became of it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
     """An input somebody offers. `delivery_id` is the stored one; `text` is as it was sent.
@@ -163,13 +167,15 @@ class Standing:
     """All that the decision needs to know of the conversation, read under its lock.
 
     `unresolved`: an uncertain delivery here with the offered fingerprint. `retried`: the state of
-    the delivery named by `retry_of`. `bound`: how many inputs may wait.
+    the delivery named by `retry_of`. `reserved`: an unresolved delivery to the same occupant, which
+    keeps every other away. `bound`: how many inputs may wait.
     """
 
     conversation: Place
     known: Known | None = None
     unresolved: str | None = None
     retried: InputState | None = None
+    reserved: str | None = None
     bound: int
 
 
@@ -216,6 +222,8 @@ def decide(offer: Offer, standing: Standing) -> Verdict:
         raise ConversationClosedError(conversation.id)
     if offer.automatic and standing.unresolved is not None:
         raise UnconfirmedError(standing.unresolved)
+    if offer.reach in ADDRESSED and standing.reserved is not None:
+        raise UnconfirmedError(standing.reserved)
     _check_retry(offer, standing.retried)
     seen = offer.expected_revision
     if seen is not None and seen != conversation.revision:

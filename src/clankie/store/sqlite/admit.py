@@ -9,7 +9,7 @@ from clankie.core.delivery import InputState
 from clankie.core.errors import DeliveryNotFoundError, WakeNotFoundError
 from clankie.core.receipt import Delivery
 from clankie.host.storage import Admitted
-from clankie.store.sqlite import attachments, events, receipts
+from clankie.store.sqlite import attachments, events, offers, receipts
 
 if TYPE_CHECKING:
     from clankie.core.admission import Offer
@@ -48,6 +48,7 @@ def _looks_further(offer: Offer) -> bool:
         or offer.retry_of is not None
         or offer.automatic
         or bool(offer.attachments)
+        or offer.occupant is not None
     )
 
 
@@ -83,7 +84,14 @@ def _standing(
         if row is None:
             raise DeliveryNotFoundError(offer.retry_of)
         retried = InputState(row[0])
-    return Standing(conversation=head, unresolved=unresolved, retried=retried, bound=bound)
+    reserved = None if offer.occupant is None else offers.reserved(tx, offer.occupant)
+    return Standing(
+        conversation=head,
+        unresolved=unresolved,
+        retried=retried,
+        reserved=reserved,
+        bound=bound,
+    )
 
 
 def _record(tx: Transaction, offer: Offer, head: Head) -> Delivery:

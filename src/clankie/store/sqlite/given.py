@@ -29,16 +29,18 @@ _BY_NUMBER: Final = f"""
 SELECT {_COLUMNS} FROM attempt WHERE delivery = ? AND n = ? AND seat = ?"""
 _OPEN: Final = f"""
 SELECT {_COLUMNS} FROM attempt WHERE delivery = ? AND {attempts.OPEN} AND seat IS NOT NULL"""
-_AT_SEAT: Final = f"""
-SELECT {_COLUMNS} FROM attempt WHERE seat = ? AND state IN ({{states}}) ORDER BY started_at, id"""
-_OFFERED: Final = _AT_SEAT.format(states="'offered'")
-_IN_FLIGHT: Final = _AT_SEAT.format(states="'attempting', 'taken', 'accepted'")
+_OFFERED: Final = f"""
+SELECT {_COLUMNS} FROM attempt WHERE seat = ? AND state = 'offered' ORDER BY started_at, id"""
+_IN_FLIGHT: Final = f"""
+SELECT {_COLUMNS} FROM attempt WHERE seat = ? AND state IN ('attempting', 'taken', 'accepted')
+ORDER BY asked_at, place"""
 _MEMBERS: Final = f"SELECT {_COLUMNS} FROM attempt WHERE joined = ? ORDER BY place"
 _PAGE: Final = f"""
 SELECT {_COLUMNS} FROM attempt WHERE seat = ? AND poll_id = ? AND binding = ? ORDER BY place"""
 _EVERYWHERE: Final = f"""
 SELECT {_COLUMNS} FROM attempt WHERE state IN ('attempting', 'taken', 'accepted')
 ORDER BY asked_at, place"""
+_STORED_ANYWHERE: Final = f"SELECT {_COLUMNS} FROM attempt WHERE state = 'offered'"
 _INSERT: Final = """
 INSERT INTO attempt (id, delivery, conversation, n, state, node, token, started_at, seat, occupant)
 VALUES (?, ?, ?, ?, 'offered', ?, ?, ?, ?, ?)"""
@@ -105,6 +107,11 @@ def in_flight(run: Run, seat: str | None) -> Sequence[Given]:
     """What a seat (None: any) may have seen and has not ended."""
     found = run(_EVERYWHERE, ()) if seat is None else run(_IN_FLIGHT, (seat,))
     return [Given(*row) for row in found.fetchall()]
+
+
+def stored_anywhere(run: Run) -> Sequence[Given]:
+    """What is stored at any seat."""
+    return [Given(*row) for row in run(_STORED_ANYWHERE, ()).fetchall()]
 
 
 def open_of(run: Run, delivery: str) -> Given | None:

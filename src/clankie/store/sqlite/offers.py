@@ -1,10 +1,13 @@
-"""Waiting inputs that no driver has yet, as SQL: what both ways of choosing a driver start from."""
+"""Waiting inputs that no driver has yet, as SQL: what every way of choosing a driver starts from."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from clankie.store.sqlite import attempts
+
+if TYPE_CHECKING:
+    from clankie.store.sqlite.unit import Transaction
 
 WAITING: Final = f"""
 WHERE conversation = ? AND state = 'queued' AND held IS NULL
@@ -16,3 +19,16 @@ WHERE conversation = ? AND state = 'queued' AND held IS NULL
 REFUSED: Final = """EXISTS (SELECT 1 FROM attempt
     WHERE attempt.delivery = input.id AND attempt.occupant = ? AND attempt.state = 'refused')"""
 """Whether an occupant refused an input."""
+
+_RESERVED: Final = """
+SELECT id FROM input WHERE occupant = ? AND settled_at IS NULL
+  AND (reach = 'occupant' OR reach = 'native_parent')
+  AND (state = 'uncertain' OR EXISTS (SELECT 1 FROM attempt
+    WHERE attempt.delivery = input.id AND attempt.state = 'attempting'))
+ORDER BY message_cursor LIMIT 1"""
+
+
+def reserved(tx: Transaction, occupant: str) -> str | None:
+    """The delivery to this occupant of which nobody knows yet whether it arrived."""
+    delivery: str | None = tx.value(_RESERVED, (occupant,))
+    return delivery

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from clankie.core.admission import Origin, Reach
+from clankie.core.admission import ADDRESSED, Origin
 from clankie.core.conversation import Kind
 from clankie.core.delivery import SeatState
 from clankie.core.handoff import IN_FLIGHT
 from clankie.core.mailbox import page, policy_of
 from clankie.host.seatstore import Taken
-from clankie.store.sqlite import attempts, given, handoffs, heads, inputs, seat_events, seats
+from clankie.store.sqlite import attempts, given, handoffs, heads, inputs, offers, seat_events, seats
 from clankie.store.sqlite.inputs import Input
 
 if TYPE_CHECKING:
@@ -34,14 +34,6 @@ _STORED: Final = f"""
 SELECT {inputs.COLUMNS} FROM input
 WHERE id IN (SELECT delivery FROM attempt WHERE seat = ? AND state = 'offered')
 ORDER BY origin <> 'owner' AND origin <> 'escalation', message_cursor LIMIT {LOOKED_AT}"""
-# Unresolved mail that was addressed to this occupant alone: it keeps all other such mail away.
-_UNRESOLVED: Final = """
-SELECT input.id FROM input WHERE occupant = ? AND settled_at IS NULL
-  AND (reach = 'occupant' OR reach = 'native_parent')
-  AND (state = 'uncertain' OR EXISTS (SELECT 1 FROM attempt
-    WHERE attempt.delivery = input.id AND attempt.state = 'attempting'))
-LIMIT 1"""
-_ADDRESSED: Final = frozenset({Reach.OCCUPANT, Reach.NATIVE_PARENT})
 
 
 def take(tx: Transaction, seat: str, ask: Ask, *, limits: SeatLimits, budget: int) -> Taken:
@@ -104,11 +96,11 @@ def _fresh(
 def _allowed(tx: Transaction, seat: Seat, ask: Ask, stored: Iterable[Input]) -> Iterator[Input]:
     """Rooms whose authority was checked; of mail for this occupant alone, one at a time."""
     occupant = seat.occupant.id
-    reserved = tx.row(_UNRESOLVED, (occupant,)) is not None
+    reserved = offers.reserved(tx, occupant) is not None
     for one in stored:
         if one.origin == Origin.ROOM and one.id not in ask.cleared:
             continue
-        if one.reach in _ADDRESSED:
+        if one.reach in ADDRESSED:
             if reserved:
                 continue
             reserved = True

@@ -15,6 +15,8 @@ SLICE: Final = 200
 _OLD: Final = """
 SELECT id FROM input WHERE settled_at < ? AND settled_at IS NOT NULL AND pruned = 0
 ORDER BY settled_at LIMIT ?"""
+_SPANS: Final = f"SELECT id FROM span WHERE ended_at < ? LIMIT {SLICE}"
+_SPAN_GOES: Final = "DELETE FROM span WHERE id = ?"
 _ATTEMPTS: Final = "SELECT id FROM attempt WHERE delivery = ?"
 _CALLS_GO: Final = "DELETE FROM tool_call WHERE attempt = ?"
 _MOVES_GO: Final = "DELETE FROM transition WHERE record = ?"
@@ -32,6 +34,9 @@ def prune(tx: Transaction, before: int) -> int:
     for delivery in old:
         forget(tx, delivery)
     attachments.prune(tx, before)
+    for (span,) in tx.rows(_SPANS, (before,)):
+        tx.run(_MOVES_GO, (span,))
+        tx.run(_SPAN_GOES, (span,))
     tx.rows(_SHRINK)
     return len(old)
 

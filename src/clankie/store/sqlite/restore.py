@@ -15,12 +15,24 @@ from typing import TYPE_CHECKING, Final
 import apsw
 
 from clankie.core.conversation import SYSTEM, Notice, Turn, TurnPhase
-from clankie.core.delivery import InputState, ServiceState, after_restart
+from clankie.core.delivery import InputState, SeatState, ServiceState, after_restart
 from clankie.core.errors import StorageUnavailableError
+from clankie.core.handoff import SpanEvent
 from clankie.core.ids import HEAD
 from clankie.host.storage import Outcome
 from clankie.store.errors import RestoreRefusedError, UnusableStateError
-from clankie.store.sqlite import attempts, connect, conversations, events, heads, inputs, migrate
+from clankie.store.sqlite import (
+    attempts,
+    connect,
+    conversations,
+    events,
+    given,
+    handoffs,
+    heads,
+    inputs,
+    migrate,
+    seats,
+)
 from clankie.store.sqlite.backup import sync
 from clankie.store.sqlite.files import Files, sha256
 from clankie.store.sqlite.inputs import Input
@@ -46,6 +58,8 @@ _PROGRAMS: Final = "SELECT name, sql FROM sqlite_master WHERE type IN ('trigger'
 _TABLES: Final = "SELECT name FROM sqlite_master WHERE type = 'table'"
 _HAS_DATA: Final = "SELECT 1 FROM sqlite_master WHERE name = 'attachment_data'"
 _DATA: Final = "SELECT digest, data FROM attachment_data"
+_SEATED: Final = "SELECT id FROM seat WHERE conversation IS NOT NULL"
+_GRANTS_GO: Final = "DELETE FROM seat_grant"
 _DATA_GOES: Final = "DROP TABLE attachment_data"
 _NOT_OURS: Final = "it is damaged, or not a backup of Clankie"
 _TEXT: Final = (
@@ -167,6 +181,7 @@ def _new_epoch(tx: Transaction) -> None:
         else:
             attempts.move(tx, attempt, ServiceState.RELEASED, RESTORED)
         heads.save(tx, head)
+    _seats_go(tx)
     for row in tx.rows(_QUEUED):
         _may_have_run(tx, Input(*row))
     tx.run(_NOBODY_OWNS)
@@ -176,6 +191,25 @@ def _new_epoch(tx: Transaction) -> None:
     head = heads.read(tx, HEAD)
     events.append(tx, head, SYSTEM, Notice(code=RESTORED, text=_TEXT))
     heads.save(tx, head)
+
+
+def _seats_go(tx: Transaction) -> None:
+    """No seat is attached in the new epoch; what any may have seen is not known."""
+    for attempt in given.in_flight(tx.run, None):
+        head = heads.read(tx, attempt.conversation)
+        given.move(tx, head, attempt, SeatState.UNCERTAIN, RESTORED)
+        heads.save(tx, head)
+    for span in handoffs.under_way(tx.run):
+        head = heads.read(tx, span.conversation)
+        handoffs.move(tx, head, span, SpanEvent.LAPSED)
+        heads.save(tx, head)
+    for attempt in given.stored_anywhere(tx.run):
+        head = heads.read(tx, attempt.conversation)
+        given.release(tx, head, attempt, RESTORED)
+        heads.save(tx, head)
+    for row in tx.rows(_SEATED):
+        seats.place(tx, row[0], None)
+    tx.run(_GRANTS_GO)
 
 
 def _may_have_run(tx: Transaction, one: Input) -> None:

@@ -55,8 +55,9 @@ _ACTIVE: Final = """
 UPDATE seat SET activity = ?, activity_session = ?, activity_at = ? WHERE id = ?"""
 _RETIRE: Final = "UPDATE seat SET retired = 1 WHERE id = ?"
 _COUNTS: Final = """
-SELECT coalesce(sum(state = 'offered'), 0), coalesce(sum(state <> 'offered'), 0) FROM attempt
-WHERE seat = ? AND state IN ('offered', 'attempting', 'taken', 'accepted')"""
+SELECT (SELECT count(*) FROM attempt WHERE seat = :seat AND state = 'offered'),
+  (SELECT count(*) FROM attempt
+    WHERE seat = :seat AND state IN ('attempting', 'taken', 'accepted'))"""
 
 _encode: Final = msgspec.json.Encoder().encode
 _decode: Final = msgspec.json.Decoder().decode
@@ -171,7 +172,7 @@ def set_retired(tx: Transaction, seat: str) -> None:
 
 def counts(connection: Database, seat: str) -> Counts:
     """See MailStore.counts."""
-    waiting, in_flight = rows(connection, _COUNTS, (seat,))[0]
+    waiting, in_flight = rows(connection, _COUNTS, {"seat": seat})[0]
     return Counts(waiting, in_flight)
 
 

@@ -151,11 +151,10 @@ CREATE UNIQUE INDEX attempt_one_run_a_conversation ON attempt (conversation)
 CREATE INDEX attempt_members ON attempt (joined) WHERE joined IS NOT NULL;
 CREATE INDEX attempt_ended_turn ON attempt (conversation, end_cursor)
   WHERE end_cursor IS NOT NULL;
-CREATE INDEX attempt_at_seat ON attempt (seat, state)
-  WHERE state IN ('offered', 'attempting', 'taken', 'accepted');
+CREATE INDEX attempt_stored ON attempt (seat) WHERE state = 'offered';
 CREATE INDEX attempt_page ON attempt (seat, poll_id) WHERE poll_id IS NOT NULL;
-CREATE INDEX attempt_unacknowledged ON attempt (asked_at) WHERE state = 'attempting';
-CREATE INDEX attempt_unanswered ON attempt (acknowledged_at) WHERE state IN ('taken', 'accepted');
+CREATE INDEX attempt_in_flight ON attempt (seat)
+  WHERE state IN ('attempting', 'taken', 'accepted');
 
 -- What the service did that a harness was not told yet. content: the words, while they are under way.
 -- tries counts how often it was handed over; each time it is another attempt. none: it was emptied.
@@ -181,6 +180,7 @@ CREATE TABLE span (
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX span_one_a_conversation ON span (conversation) WHERE ended_at IS NULL;
 CREATE INDEX span_page ON span (seat, poll_id) WHERE poll_id IS NOT NULL;
+CREATE INDEX span_ended ON span (ended_at) WHERE ended_at IS NOT NULL;
 CREATE INDEX span_under_way ON span (asked_at) WHERE content IS NOT NULL;
 
 -- A harness's own session: pinned to the first conversation that it wrote to. answer_cursor: where
