@@ -18,12 +18,13 @@ from clankie.api.app import Routes
 from clankie.api.openapi import describe
 from clankie.api.rights import RIGHTS
 from clankie.cli.app import clankie
-from clankie.core import delivery
+from clankie.core import binding, delivery, handoff
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 State = TypeVar("State", bound=StrEnum)
+Signal = TypeVar("Signal", bound=StrEnum)
 
 PARAMETER = re.compile(r":[a-z]+}")
 REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
@@ -31,8 +32,9 @@ REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
 MACHINES = """\
 # State machines
 
-Written by `scripts/pages.py --write` from the tables in `src/clankie/core/delivery.py`. A move
-that has no arrow is refused with `transition_refused` and changes nothing.
+Written by `scripts/pages.py --write` from the tables in `delivery.py`, `binding.py` and
+`handoff.py` of `src/clankie/core`. A move that has no arrow is refused with `transition_refused`
+and changes nothing.
 """
 
 COMMANDS = """\
@@ -67,12 +69,30 @@ def diagram(table: Mapping[State, frozenset[State]]) -> str:
     return "\n".join([*lines, "```"])
 
 
+def labelled(table: Mapping[State, Mapping[Signal, State]]) -> str:
+    """One machine whose moves have names; a move that leads back to its state is drawn too."""
+    lines = ["```mermaid", "stateDiagram-v2", f"    [*] --> {next(iter(table))}"]
+    for before, cells in table.items():
+        lines += [f"    {before} --> {cells[one]}: {one}" for one in sorted(cells)]
+    return "\n".join([*lines, "```"])
+
+
 def machines() -> str:
     """The page of state machines."""
     drawn = [
         ("An input", "What was admitted, from the queue to its end.", diagram(delivery.INPUT)),
         ("An attempt on the service lane", "One try at it.", diagram(delivery.SERVICE)),
         ("An attempt at a seat", "The same, in a coding harness.", diagram(delivery.SEAT)),
+        (
+            "The binding of a seat",
+            "Who may take from it. The hold, which only the head has, runs beside it.",
+            labelled(binding.TABLE),
+        ),
+        (
+            "A handoff",
+            "What the service lane did while a harness was away, told once.",
+            labelled(handoff.SPAN),
+        ),
     ]
     parts = [f"## {name}\n\n{what}\n\n{figure}\n" for name, what, figure in drawn]
     return "\n".join([MACHINES, *parts])
