@@ -334,13 +334,18 @@ SESSION = [
     ),
     (
         "a dead turn holds a Queue back",
-        "return now < heard_at + timedelta(seconds=limits.silent_turn)",
-        "return now >= heard_at",
+        "return alive_at + limits.silent_turn",
+        "return alive_at + 9 * limits.silent_turn",
     ),
     (
         "a seat that waits holds a Queue back",
-        "if activity is not Activity.RESPONDING or heard_at is None:",
-        "if activity is None or heard_at is None:",
+        "if activity is not Activity.RESPONDING or alive_at is None:",
+        "if activity is None or alive_at is None:",
+    ),
+    (
+        "a turn that began at nought does not run",
+        "if activity is not Activity.RESPONDING or alive_at is None:",
+        "if activity is not Activity.RESPONDING or not alive_at:",
     ),
     ("a grant never ends", "if now >= expires_at or offered", "if offered"),
     ("a grant ends a moment late", "if now >= expires_at or", "if now > expires_at or"),

@@ -1,6 +1,6 @@
 """What a native session means for its seat: whether it is the same, and what its rows prove."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from itertools import product
 from typing import Any
 
@@ -168,21 +168,21 @@ def test_a_running_turn_ends_only_by_the_word_of_its_session(
 
 
 @pytest.mark.parametrize(
-    ("activity", "heard_at", "runs"),
+    ("activity", "alive_at", "ends"),
     [
-        (None, None, False),
-        (RESPONDING, None, False),
-        (WAITING, NOON, False),
-        (RESPONDING, NOON, True),
-        (RESPONDING, NOON - timedelta(seconds=899.9), True),
-        (RESPONDING, NOON - timedelta(seconds=900), False),
+        (None, None, None),
+        (None, 100.0, None),
+        (RESPONDING, None, None),
+        (WAITING, 100.0, None),
+        (RESPONDING, 100.0, 1_000.0),
+        (RESPONDING, 0.0, 900.0),
     ],
 )
-def test_a_turn_holds_a_queue_back_while_it_shows_signs_of_life(
-    activity: Activity | None, heard_at: datetime | None, runs: bool
+def test_a_turn_holds_a_queue_back_for_15_minutes_after_its_last_sign_of_life(
+    activity: Activity | None, alive_at: float | None, ends: float | None
 ) -> None:
     # proves: SEAT-8, SEAT-15
-    assert session.responds(activity, heard_at, NOON, LIMITS) == runs
+    assert session.turn_ends(activity, alive_at, LIMITS) == ends
 
 
 def check(**changed: Any) -> None:

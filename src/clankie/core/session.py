@@ -124,16 +124,17 @@ def heard(turn: Turn, report: Activity, session: str, *, current: str) -> Turn:
     return Turn(session, report) if heeded else turn
 
 
-def responds(
-    activity: Activity | None, heard_at: datetime | None, now: datetime, limits: SeatLimits
-) -> bool:
-    """Whether the seat's own turn runs, as far as held Queues are concerned.
+def turn_ends(
+    activity: Activity | None, alive_at: float | None, limits: SeatLimits
+) -> float | None:
+    """When the seat's own turn holds nothing back any longer; None where none runs.
 
-    A turn without a sign of life for too long holds nothing back, nor does a seat that never syncs.
+    `alive_at`: its last sign of life, seconds of any clock. A turn that shows none for too long was
+    killed, or is not synced any more; a seat that never syncs holds nothing back.
     """
-    if activity is not Activity.RESPONDING or heard_at is None:
-        return False
-    return now < heard_at + timedelta(seconds=limits.silent_turn)
+    if activity is not Activity.RESPONDING or alive_at is None:
+        return None
+    return alive_at + limits.silent_turn
 
 
 @dataclass(frozen=True, slots=True)
