@@ -34,6 +34,7 @@ SECTIONS: Final = (
             ("deliveries", "deliveries", "What became of each message."),
             ("goal", "goals", "What a conversation works on by itself."),
             ("wakes", "wakes", "Reminders that the agent has set."),
+            ("seat", "seat", "Coding harnesses that drive a conversation."),
             ("usage", "usage", "What the models were asked, and what it cost."),
             ("settings", "settings", "Read and change settings."),
             ("credentials", "credentials", "Secrets of model servers; never shown again."),
@@ -51,6 +52,8 @@ SECTIONS: Final = (
             ("backup", "backups", "Write everything into one file."),
             ("restore", "backups", "Bring a backup back; the service must be stopped."),
             ("prompt", "status", "Print what a harness reads at the start of a session."),
+            ("seat-sync", "seat", "Send what a harness wrote; its hooks call it."),
+            ("bridge", "bridge", "Serve Clankie's tools to a harness; it starts this itself."),
             ("version", "status", "Print the version."),
         ),
     ),
@@ -72,7 +75,7 @@ class Tree(click.Group):
             return None
         del ctx
         module = import_module(f"clankie.cli.{_ROOMS[cmd_name]}")
-        command: click.Command = getattr(module, cmd_name)
+        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -83,12 +83,14 @@ def version(frame: Frame) -> None:
 
 @click.command()
 @click.option("--sections", metavar="A,B", help="Only these parts, in this order.")
-@click.option("--conversation", metavar="ID", help="Default: global-default.")
+@click.option("--conversation", metavar="ID", help="Default: the seat's, else global-default.")
+@click.option("--seat", is_flag=True, help="As the hook of a seat, which then has read the log.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
-def prompt(sections: str | None, conversation: str | None, *, as_json: bool) -> None:
+def prompt(sections: str | None, conversation: str | None, *, seat: bool, as_json: bool) -> None:
     """Print what a harness reads at the start of a session."""
     from clankie.cli.hooks import prompt as hook  # noqa: PLC0415 - one implementation, the quick one
 
     given = [*(["--sections", sections] if sections else [])]
     given += ["--conversation", conversation] if conversation else []
+    given += ["--seat"] if seat else []
     click.get_current_context().exit(hook([*given, *(["--json"] if as_json else [])]))

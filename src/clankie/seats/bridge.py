@@ -25,7 +25,7 @@ from clankie.seats.journal import Journal
 from clankie.seats.launch import Means
 from clankie.seats.registration import Arrival
 from clankie.seats.relay import Relay, RelayError
-from clankie.seats.running import Tools, pumped
+from clankie.seats.running import Tools, pumped, reason
 from clankie.seats.unix import WireError
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ async def _pump(around: Around, folder: Folder, writing: WriteStream[SessionMess
             ending = await pumped(folder, harness, journal, around.tools)
         say(ending.sentence)
     except Exception as error:  # noqa: BLE001 - the tools go on without the pump
-        say(f"The seat gets no events: {error}")
+        say(f"The seat gets no events: {reason(error)}")
 
 
 async def _registered(around: Around, folder: Folder) -> Seated | None:

@@ -46,17 +46,30 @@ class Tools:
         return str(uuid.UUID(bytes=digest[:16], version=4))
 
 
+def reason(error: BaseException) -> str:
+    """A failure in a sentence: of several that came together, the first."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return str(error) or type(error).__name__
+
+
+@dataclass(frozen=True, slots=True)
+class Greeted:
+    """A driven harness: how its first session began, and who waits until it has read the log."""
+
+    harness: Driven
+    source: str
+    ready: Callable[[], None]
+
+
 async def pumped(
     folder: Folder,
     harness: Harness,
     journal: Journal,
     tools: Tools,
-    greeted: Driven | None = None,
+    greeted: Greeted | None = None,
 ) -> Ending:
-    """Run the pump of a registered seat to its end; says why it ended.
-
-    `greeted`: the harness, where it is this side that gives it the log at the start of a session.
-    """
+    """Run the pump of a registered seat to its end; says why it ended."""
     seated = registration.seated(folder)
     if seated is None:
         raise NotASeatError("This seat is not registered.")
@@ -73,7 +86,7 @@ async def pumped(
         return seated.token if found is None else found.token
 
     async with connected(folder.socket, seated.seat, token) as service:
-        greeting = Greeting(service, folder, greeted, tools)
+        greeting = Greeting(service, folder, None if greeted is None else greeted.harness, tools)
         workings = Workings(
             clock=tools.clock,
             jitter=tools.jitter,
@@ -83,6 +96,9 @@ async def pumped(
             began=greeting.began,
             before=watch.look,
         )
+        if greeted is not None:
+            await greeting.began(harness.native.session_id, greeted.source)
+            greeted.ready()
         async with asyncio.TaskGroup() as group:
             watching = group.create_task(watch.run())
             try:

@@ -1,0 +1,76 @@
+"""`clankie seat drive`: says on standard output that it is ready, then runs until the seat ends."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from typing import TYPE_CHECKING
+
+from clankie.cli import seat_side
+from clankie.seats.driving import SCREEN, drive
+from clankie.seats.folder import Folder
+from clankie.seats.running import reason
+
+if TYPE_CHECKING:
+    from clankie.host.panes import PaneHost
+    from clankie.seats.launch import Launch
+    from clankie.seats.registration import Seated
+    from clankie.seats.running import Tools
+
+
+def driven(path: str) -> int:
+    """Drive the seat in this folder; the exit code."""
+    folder = Folder(path)
+    folder.check()
+    tools = seat_side.tools(folder)
+    try:
+        ending = asyncio.run(_until_told(folder, tools))
+    except Exception as error:  # noqa: BLE001 - said in one line, to whoever waits for us
+        why = reason(error)
+        tools.say(why)
+        _tell({"ready": False, "error": why})
+        return 1
+    tools.say(ending)
+    return 0
+
+
+async def _until_told(folder: Folder, tools: Tools) -> str:
+    def screen() -> PaneHost:
+        return seat_side.panes((folder.read(SCREEN) or {}).get("socket"))
+
+    def ready(seated: Seated, launch: Launch | None) -> None:
+        shown = None
+        if launch is not None:
+            shown = {
+                "argv": list(launch.argv),
+                "env": dict(launch.env),
+                "files": dict(launch.files),
+                "notes": list(launch.notes),
+            }
+        _tell({"ready": True, "seat": seated.seat, "screen": shown, "pid": os.getpid()})
+
+    async with asyncio.TaskGroup() as group:
+        work = group.create_task(drive(folder, tools, screen, ready))
+        told = asyncio.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, told.set)
+        waiting = group.create_task(told.wait())
+        await asyncio.wait({work, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        waiting.cancel()
+        if not work.done():
+            work.cancel()
+            return "It was told to stop."
+    ending = work.result()
+    return "Its terminal was closed." if ending is None else ending.sentence
+
+
+def _tell(state: dict[str, object]) -> None:
+    """One line for whoever started us; nobody may be there any more."""
+    try:
+        sys.stdout.write(json.dumps(state) + "\n")
+        sys.stdout.flush()
+    except OSError:
+        return
