@@ -6,16 +6,6 @@ MAILBOX = [
         "return self is Policy.HEAD\n",
         "return self in {Policy.HEAD, Policy.LEAD}\n",
     ),
-    (
-        "a room can queue",
-        "return self in {Policy.HEAD, Policy.LEAD}",
-        "return self is not Policy.WORKER",
-    ),
-    (
-        "a worker is told what the service did",
-        "return self is not Policy.WORKER",
-        "return bool(self)",
-    ),
     ("nobody reserves", "return self is Policy.WORKER", "return not self"),
     (
         "every global conversation is the head",

@@ -293,19 +293,39 @@ SESSION = [
     ),
     (
         "typed words prove for ever",
-        "soon = handed.at <= entry.at <= handed.at + window",
-        "soon = handed.at <= entry.at or bool(window)",
+        "soon = pressed <= entry.at <= pressed + timedelta(seconds=limits.typed)",
+        "soon = pressed <= entry.at",
     ),
     (
         "a row from before proves",
-        "soon = handed.at <= entry.at <= handed.at + window",
-        "soon = entry.at <= handed.at + window",
+        "soon = pressed <= entry.at <= pressed",
+        "soon = entry.at <= pressed",
     ),
-    ("any words prove", " and normalise(entry.text) == normalise(handed.text)", ""),
+    ("any words prove", "alike = normalise(entry.text) == normalise(handed.text)", "alike = True"),
     (
         "what the agent says proves what was typed",
-        "soon and entry.kind is EntryKind.USER and",
-        "soon and",
+        "return entry.kind is EntryKind.USER and",
+        "return",
+    ),
+    (
+        "what was typed before it was given proves",
+        "and handed.at <= pressed and in_time",
+        "and in_time",
+    ),
+    (
+        "what was typed long after it was given proves",
+        "and handed.at <= pressed and in_time",
+        "and handed.at <= pressed",
+    ),
+    (
+        "a moment without a zone is one",
+        "return None if at.tzinfo is None else at",
+        "return at.astimezone()",
+    ),
+    (
+        "what is no moment counts from the page",
+        "    if pressed is None:\n        return False\n",
+        "    pressed = pressed or handed.at\n",
     ),
     (
         "a parking counts from its reset",

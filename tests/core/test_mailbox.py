@@ -59,11 +59,9 @@ def ids(batches: Sequence[Batch]) -> list[str]:
     return [batch.id for batch in batches]
 
 
-def test_the_head_alone_is_held_and_rooms_and_workers_have_no_queue() -> None:
+def test_the_head_alone_is_held_and_a_worker_alone_reserves() -> None:
     # proves: SEAT-5
     assert [one for one in Policy if one.holds] == ["head"]
-    assert [one for one in Policy if one.queues] == ["head", "lead"]
-    assert [one for one in Policy if one.hands_off] == ["head", "lead", "room"]
     assert [one for one in Policy if one.reserves] == ["worker"]
 
 

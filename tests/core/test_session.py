@@ -74,7 +74,8 @@ def test_evidence_of_another_delivery_or_attempt_proves_nothing(
     # proves: FENCE-7
     other = Evidence(event=event, attempt=attempt, proof=proof, value=OURS)
     assert not session.proves(row(evidence=other), HANDED, LIMITS)
-    assert session.proves(row(proof, OURS), HANDED, LIMITS)
+    value = None if proof is Proof.TEXT else OURS
+    assert session.proves(row(proof, value), HANDED, LIMITS)
 
 
 def test_a_row_without_evidence_proves_nothing_though_its_words_are_equal() -> None:
@@ -93,6 +94,33 @@ def test_typed_words_prove_a_delivery_within_ten_seconds(after: float, proven: b
     # proves: SEC-4
     typed = row(at=NOON + timedelta(seconds=after))
     assert session.proves(typed, HANDED, LIMITS) == proven
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown", "proven"),
+    [
+        (30.0, 30.0, True),
+        (30.0, 40.0, True),
+        (30.0, 40.1, False),
+        (30.0, 29.9, False),
+        (60.0, 61.0, True),
+        (60.1, 61.0, False),
+        (-0.1, 0.0, False),
+    ],
+)
+def test_the_ten_seconds_run_from_the_keystrokes_where_they_are_told(
+    typed: float, shown: float, proven: bool
+) -> None:
+    # proves: SEC-4
+    pressed = (NOON + timedelta(seconds=typed)).isoformat()
+    late = row(Proof.TEXT, pressed, at=NOON + timedelta(seconds=shown))
+    assert session.proves(late, HANDED, LIMITS) == proven
+
+
+@pytest.mark.parametrize("value", ["", "soon", "2026-11-30", "2026-11-30T12:00:00", OURS])
+def test_a_moment_that_is_none_proves_nothing(value: str) -> None:
+    # proves: SEC-4
+    assert not session.proves(row(Proof.TEXT, value), HANDED, LIMITS)
 
 
 @pytest.mark.parametrize("alike", [0, 2, 3])

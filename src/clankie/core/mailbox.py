@@ -53,16 +53,6 @@ class Policy(StrEnum):
         return self is Policy.HEAD
 
     @property
-    def queues(self) -> bool:
-        """Whether the owner can queue behind the seat's own turn."""
-        return self in {Policy.HEAD, Policy.LEAD}
-
-    @property
-    def hands_off(self) -> bool:
-        """Whether what the service did meanwhile is told to the seat: a worker has no such lane."""
-        return self is not Policy.WORKER
-
-    @property
     def reserves(self) -> bool:
         """Whether one unresolved delivery keeps every other away from the seat."""
         return self is Policy.WORKER

@@ -10,7 +10,7 @@ Rule 3: only the session that holds the native turn may end it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, assert_never
 
@@ -20,7 +20,6 @@ from clankie.core.seat_errors import GrantUnknownError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from datetime import datetime
 
     from clankie.core.seat import Entry, Limited
     from clankie.core.settings import SeatLimits
@@ -67,7 +66,8 @@ class Handed:
 def proves(entry: Entry, handed: Handed, limits: SeatLimits, *, alike: int = 1) -> bool:
     """Whether a row of the transcript proves that the harness has these words.
 
-    `alike`: how many new rows hold the same text; typed words prove something only as the one.
+    `alike`: how many new rows hold the same text; typed words prove something only as the one. The
+    value of their evidence is when they were typed (RFC 3339), else it counts from `handed.at`.
     """
     evidence = entry.evidence
     if evidence is None or (evidence.event, evidence.attempt) != (handed.event, handed.attempt):
@@ -79,15 +79,32 @@ def proves(entry: Entry, handed: Handed, limits: SeatLimits, *, alike: int = 1) 
             # The answer came on the harness's own socket to a request that named the attempt.
             return True
         case Proof.TEXT:
-            return alike == 1 and _typed(entry, handed, limits)
+            return alike == 1 and _typed(entry, handed, evidence.value, limits)
         case _:
             assert_never(evidence.proof)
 
 
-def _typed(entry: Entry, handed: Handed, limits: SeatLimits) -> bool:
-    window = timedelta(seconds=limits.typed)
-    soon = handed.at <= entry.at <= handed.at + window
-    return soon and entry.kind is EntryKind.USER and normalise(entry.text) == normalise(handed.text)
+def _typed(entry: Entry, handed: Handed, value: str | None, limits: SeatLimits) -> bool:
+    """Whether the row came within seconds after the keystrokes; `value` is when they were made.
+
+    An event of a page is typed when those before it are through, so that moment is not the page's.
+    """
+    pressed = handed.at if value is None else _moment(value)
+    if pressed is None:
+        return False
+    in_time = pressed <= handed.at + timedelta(seconds=limits.acknowledge)
+    soon = pressed <= entry.at <= pressed + timedelta(seconds=limits.typed)
+    alike = normalise(entry.text) == normalise(handed.text)
+    return entry.kind is EntryKind.USER and handed.at <= pressed and in_time and soon and alike
+
+
+def _moment(value: str) -> datetime | None:
+    """A time with its zone, as a seat wrote it; None when it is none."""
+    try:
+        at = datetime.fromisoformat(value)
+    except ValueError:
+        return None
+    return None if at.tzinfo is None else at
 
 
 def parked_until(limited: Limited, limits: SeatLimits) -> datetime:
