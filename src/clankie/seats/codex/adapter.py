@@ -48,11 +48,11 @@ class CodexSeat:
         self._hands = Hands(rpc, server, means)
         if server.child is None:
             self._hands.tools.set()  # a server that was joined has started them long ago
-        if thread.turn is not None:
-            self._responds()
         self._questions: dict[str, Pending] = {}
         self._out: asyncio.Queue[Seen | _TurnEnded | None] = asyncio.Queue()
         self._keep()
+        if thread.turn is not None:
+            self._responds()
 
     # ── what it is ───────────────────────────────────────────────────────────────────────────
 
@@ -80,7 +80,7 @@ class CodexSeat:
         """The person's terminal."""
         if self._means.place.headless:
             return None
-        return launch.screen(self._means.place, self._thread.id, self._server.notes)
+        return launch.screen(self._server.record.link, self._thread.id, self._server.notes)
 
     # ── what goes in ─────────────────────────────────────────────────────────────────────────
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from clankie.seats.codex import launch, proof
@@ -26,6 +27,8 @@ _BRIEF: Final = (
     f"of tools {launch.SERVER!r} answers them and reads the conversation."
 )
 
+_NEVER_WRITTEN: Final = "no rollout found"
+
 
 class Codex:
     """The adapter."""
@@ -45,8 +48,8 @@ class Codex:
         return True
 
     def launch(self, place: Place) -> Launch:
-        """The argv of a server alone; `drive` is how a seat is opened."""
-        return Launch(argv=launch.server(place, hooks=False))
+        """The argv of a server alone, to look at; `drive` is how a seat is opened."""
+        return Launch(argv=launch.server(place, launch.socket(place, "dry"), hooks=False))
 
     def join(self, means: Means) -> AbstractAsyncContextManager[Harness]:
         """There is nothing to join from inside a bridge."""
@@ -63,7 +66,7 @@ async def _drive(means: Means) -> AsyncGenerator[CodexSeat]:
     before = proof.kept(Folder(str(means.place.folder)))
     async with running(means) as server:
         try:
-            async with connected(launch.socket(means.place)) as rpc:
+            async with connected(Path(server.record.link)) as rpc:
                 thread = await _thread(rpc, server, means, before)
                 seat = CodexSeat(rpc, server, means, thread)
                 listening = asyncio.get_running_loop().create_task(seat.listen())
@@ -99,13 +102,18 @@ async def _thread(
 
 
 async def _resumed(rpc: Rpc, name: str) -> threads.Thread | None:
+    """The thread, loaded; None when it was never written. Raises CodexError."""
     try:
         found = await rpc.call("thread/resume", {"threadId": name, "excludeTurns": True})
-    except RpcRefusedError:
-        return None
+    except RpcRefusedError as refused:
+        if _NEVER_WRITTEN in refused.message:
+            return None
+        # Such as one that another server has open: a thread has one writer.
+        raise CodexError(f"Codex does not resume its session: {refused.message}.") from refused
     thread = threads.of(found.get("thread"))
-    if thread is not None:
-        thread.turn = await running_turn(rpc, thread.id)
+    if thread is None:
+        raise CodexError(f"{name} is no session that a person could sit in front of.")
+    thread.turn = await running_turn(rpc, thread.id)
     return thread
 
 

@@ -16,7 +16,6 @@ from clankie.seats.launch import Launch, Place
 from clankie.seats.port import Declaration, Way
 
 TESTED: Final = ("0.171.0",)
-SOCKET: Final = "codex.sock"
 SERVER: Final = "clankie"
 """The name of our server of tools inside Codex."""
 _HOOK: Final = ("prompt", "--seat", "--sections", "persona,reach,conversation")
@@ -44,13 +43,13 @@ def hook(place: Place) -> str:
     return shlex.join((*place.program, *_HOOK))
 
 
-def socket(place: Place) -> Path:
-    """Where the server listens; Codex makes this a link to a socket elsewhere."""
-    return place.folder / SOCKET
+def socket(place: Place, name: str) -> Path:
+    """Where a server is told to listen; Codex makes this a link to a socket elsewhere."""
+    return place.folder / f"codex-{name[-8:]}.sock"
 
 
-def server(place: Place, *, hooks: bool) -> tuple[str, ...]:
-    """The argv of the app-server, with or without our hook."""
+def server(place: Place, path: Path, *, hooks: bool) -> tuple[str, ...]:
+    """The argv of an app-server that listens there, with or without our hook."""
     program, *rest = place.program
     tools = f"mcp_servers.{SERVER}"
     more = [
@@ -63,14 +62,14 @@ def server(place: Place, *, hooks: bool) -> tuple[str, ...]:
         handler = f'{{type="command", command={_toml(hook(place))}, timeout={_HOOK_SECONDS}}}'
         more.append(f"hooks.SessionStart=[{{hooks=[{handler}]}}]")
     options = [part for one in (*_ALWAYS, *more) for part in ("-c", one)]
-    return ("codex", "app-server", *options, "--listen", f"unix://{socket(place)}")
+    return ("codex", "app-server", *options, "--listen", f"unix://{path}")
 
 
-def screen(place: Place, thread: str, notes: tuple[str, ...] = ()) -> Launch:
-    """The terminal of a person, joined to the server and to this thread."""
+def screen(link: str, thread: str, notes: tuple[str, ...] = ()) -> Launch:
+    """The terminal of a person, joined to the server there and to this thread."""
     options = [part for one in _ALWAYS for part in ("-c", one)]
-    remote = f"unix://{socket(place)}"
-    return Launch(argv=("codex", "resume", thread, *options, "--remote", remote), notes=notes)
+    remote = ("--remote", f"unix://{link}")
+    return Launch(argv=("codex", "resume", thread, *options, *remote), notes=notes)
 
 
 def _toml(text: str) -> str:

@@ -23,13 +23,15 @@ RECORD: Final = "codex.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """What we keep of the server that we started. `socket` is the path without links.
+    """What we keep of the server that we started.
 
+    `link` is where it was told to listen, `socket` the same without links: there it does listen.
     `hooks`: it was started with our hook, and the person trusts that.
     """
 
     pid: int
     began: str
+    link: str
     socket: str
     thread: str = ""
     hooks: bool = False

@@ -57,8 +57,8 @@ def _read(method: str, params: Mapping[str, Any]) -> tuple[str, str, Json | None
     match method:
         case "item/commandExecution/requestApproval":
             detail = "\n".join(filter(None, (_command(params), reason)))
-            no = _DECLINE if _may_decline(params) else {"decision": "cancel"}
-            return "Codex wants to run a command.", detail, _ACCEPT, no
+            # Declining is understood also where only cancelling is offered, and the turn goes on.
+            return "Codex wants to run a command.", detail, _ACCEPT, _DECLINE
         case "item/fileChange/requestApproval":
             root = params.get("grantRoot")
             detail = "\n".join(filter(None, (reason, f"below {root}" if root else "")))
@@ -89,12 +89,6 @@ def _command(params: Mapping[str, Any]) -> str:
     network = _dict(params.get("networkApprovalContext"))
     what = str(command) if command else f"reach {network.get('host')}" if network else ""
     return f"{what}\nin {where}" if where else what
-
-
-def _may_decline(params: Mapping[str, Any]) -> bool:
-    """Declining lets the turn go on; where that is not offered it must be cancelled."""
-    offered = params.get("availableDecisions")
-    return offered is None or "decline" in _list(offered)
 
 
 def _elicited(params: Mapping[str, Any]) -> tuple[str, str, Json | None, Json] | None:

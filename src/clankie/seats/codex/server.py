@@ -6,12 +6,11 @@ Rule 2: a server that a person's terminal is joined to outlives the driver: thei
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Final
 
@@ -20,7 +19,7 @@ from clankie.seats import process
 from clankie.seats.codex import launch, proof, sockets, trust
 from clankie.seats.codex.rpc import RpcError, connected
 from clankie.seats.folder import Folder
-from clankie.seats.launch import Means
+from clankie.seats.launch import Means, Place
 
 LOG: Final = "codex.log"
 _PATIENCE: Final = 30.0
@@ -33,12 +32,47 @@ class CodexError(Exception):
     """Codex could not be started; the text says why, and what helps."""
 
 
+class Child:
+    """A process of ours in a session of its own, which may be left behind.
+
+    Those of `asyncio` and `subprocess` end with the object, or complain.
+    """
+
+    def __init__(self, argv: tuple[str, ...], place: Place, log: int) -> None:
+        outside = (
+            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_DUP2, log, 1),
+            (os.POSIX_SPAWN_DUP2, log, 2),
+        )
+        # The shell finds it on the PATH of the place, and goes to the directory.
+        self.pid = os.posix_spawn(
+            "/bin/sh",
+            ("sh", "-c", 'cd "$0" && exec "$@"', place.directory, *argv),
+            dict(place.environment),
+            file_actions=outside,
+            setsid=True,
+            setsigmask=(),
+            setsigdef=(signal.SIGPIPE, signal.SIGINT, signal.SIGXFSZ),
+        )
+        self._runs = True
+
+    @property
+    def runs(self) -> bool:
+        """Whether it has not ended."""
+        if self._runs:
+            try:
+                self._runs = os.waitpid(self.pid, os.WNOHANG)[0] == 0
+            except ChildProcessError:
+                self._runs = False
+        return self._runs
+
+
 @dataclass
 class Server:
     """A server that runs, and what is kept of it. `child` is None where it was joined."""
 
     record: proof.Record
-    child: asyncio.subprocess.Process | None
+    child: Child | None
     notes: tuple[str, ...] = ()
 
     @property
@@ -47,7 +81,7 @@ class Server:
         if self.record.began:
             return proof.stands(self.record)
         # No kernel says here who holds a socket: only our own child is certain.
-        return self.child is not None and self.child.returncode is None
+        return self.child is not None and self.child.runs
 
 
 @asynccontextmanager
@@ -71,7 +105,7 @@ async def _trusted(means: Means, folder: Folder, thread: str) -> Server:
     """Start one; once more without our hook where Codex does not trust it."""
     server = await _start(means, folder, thread, hooks=True)
     try:
-        async with connected(launch.socket(means.place)) as rpc:
+        async with connected(Path(server.record.link)) as rpc:
             found = await trust.ours(rpc, means.place.directory, launch.hook(means.place))
             if found and means.place.trust and not all(one.trusted for one in found):
                 await trust.give(rpc, found)
@@ -88,37 +122,25 @@ async def _trusted(means: Means, folder: Folder, thread: str) -> Server:
 
 
 async def _start(means: Means, folder: Folder, thread: str, *, hooks: bool) -> Server:
-    place, path = means.place, launch.socket(means.place)
-    path.unlink(missing_ok=True)
+    # Codex refuses a path that a server of before still listens at, so each has its own.
+    path = launch.socket(means.place, means.ids.new("x"))
     with _log(folder) as log:
         try:
-            # A session of its own: Ctrl-C in the driver's terminal is not meant for it.
-            child = await asyncio.create_subprocess_exec(
-                *launch.server(place, hooks=hooks),
-                cwd=place.directory,
-                env=dict(place.environment),
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
+            argv = launch.server(means.place, path, hooks=hooks)
+            child = Child(argv, means.place, log.fileno())
         except OSError as error:
             raise CodexError(f"Codex cannot be started: {error}.") from error
-    server = Server(proof.Record(pid=child.pid, began="", socket="", thread=thread), child)
+    record = proof.Record(pid=child.pid, began="", link=str(path), socket="", thread=thread)
+    server = Server(record, child)
     deadline = means.clock.monotonic() + _PATIENCE
     while (pid := _listens(path, child.pid)) is None:
-        if child.returncode is not None or means.clock.monotonic() > deadline:
+        if not child.runs or means.clock.monotonic() > deadline:
             said = folder.get(LOG).decode(errors="replace").strip()[-_TOLD:]
             await _end(server, means.clock)
             raise CodexError(f"Codex's app-server did not start: {said or 'it said nothing'}")
         await means.clock.sleep(_STEP)
-    server.record = proof.Record(
-        pid=pid,
-        began=process.started_at(pid),
-        socket=proof.resolved(path),
-        thread=thread,
-        hooks=hooks,
-    )
+    began, where = process.started_at(pid), proof.resolved(path)
+    server.record = replace(record, pid=pid, began=began, socket=where, hooks=hooks)
     proof.keep(folder, server.record)
     return server
 
@@ -141,22 +163,22 @@ def _log(folder: Folder) -> IO[bytes]:
 
 async def _end(server: Server, clock: Clock) -> None:
     """Ask it to end, and make it after a while."""
-    child = server.child
     for order in (signal.SIGTERM, signal.SIGKILL):
         if not _signal(server, order):
             break
         deadline = clock.monotonic() + _LEAVE
         while _runs(server) and clock.monotonic() < deadline:
             await clock.sleep(_STEP)
-        if not _runs(server):
-            break
-    if child is not None:
-        await child.wait()
+    _forget(server)
+
+
+def _forget(server: Server) -> None:
+    Path(server.record.link).unlink(missing_ok=True)
 
 
 def _runs(server: Server) -> bool:
     if server.child is not None:
-        return server.child.returncode is None
+        return server.child.runs
     return process.started_at(server.record.pid) == server.record.began != ""
 
 
