@@ -113,6 +113,7 @@ def sync(
                 # No hook told of its beginning. A seat that resumed something begins at its end.
                 place = folder.read(PLACE) or {}
                 mark = _first(folder, seated, source, fresh=place.get("resume") is None)
+                _keep(folder, source, mark)
             rows = how.reader(journal.known(_readers(folder, source.path)))
             return _Run(folder, seated, source, rows, said).read(descriptor, mark)
         finally:
@@ -134,8 +135,9 @@ class _Run:
 
     def read(self, descriptor: int, mark: Mark) -> Synced:
         mark = tail.start(descriptor, mark)
+        size = os.fstat(descriptor).st_size
         behind = self._gather(descriptor, mark)
-        more = behind.offset - mark.offset >= tail.RUN
+        more = size > mark.offset + tail.RUN
         sent = refused = 0
         for batch in wire.batches(entry for entry, _ in self._found):
             last = sent + refused + len(batch) == len(self._found)

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 ENTRIES: Final = 100
 """Entries of one request."""
-BODY: Final = 768 * 1024
-"""Bytes of one request."""
+BODY: Final = 768 * 1024 - 1024
+"""Bytes of the rows of one request; a little is left for what stands around them."""
 TEXT: Final = 16_384
 """Characters of one row; what is longer is cut, and says so."""
 DETAIL: Final = 4_096
@@ -77,7 +77,7 @@ def batches(entries: Iterable[Json]) -> Generator[list[Json], None, None]:
     batch: list[Json] = []
     size = 0
     for one in entries:
-        weight = len(json.dumps(one)) + 1
+        weight = len(json.dumps(one)) + 2
         if batch and (len(batch) == ENTRIES or size + weight > BODY):
             yield batch
             batch, size = [], 0
