@@ -22,15 +22,18 @@ pytest.register_assert_rewrite(
             "conversations",
             "fence",
             "goals",
+            "handoff",
+            "mail",
             "owner",
             "projection",
             "purge",
             "runs",
             "search",
             "seats",
+            "transcripts",
             "wakes",
         )
-    )
+    ),
 )
 
 

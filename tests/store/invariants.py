@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 import apsw
@@ -10,6 +11,7 @@ from clankie.core.delivery import Transition, replay
 
 _COUNTED = {"queued": "waiting", "running": "running", "uncertain": "uncertain"}
 
+_OPEN_SPANS = "SELECT id FROM span WHERE conversation = ? AND ended_at IS NULL"
 _INPUTS = "SELECT conversation, state, held FROM input"
 _LOG = "SELECT cursor, ordinal, kind, body FROM event WHERE conversation = ? ORDER BY cursor"
 
@@ -36,6 +38,8 @@ def violations(path: Path) -> list[str]:
             *_counts(database),
             *_logs(database),
             *_attempts(database),
+            *_handoffs(database),
+            *_seats(database),
             *_search(database),
             *_attachments(database, path),
             *_purges(database),
@@ -60,6 +64,7 @@ def _moves(database: apsw.Connection) -> list[str]:
     columns = dict(
         database.execute(
             "SELECT id, state FROM input WHERE pruned = 0 UNION ALL SELECT id, state FROM attempt"
+            " UNION ALL SELECT id, state FROM span"
         )
     )
     replayed = replay(moves)
@@ -102,16 +107,58 @@ def _attempts(database: apsw.Connection) -> list[str]:
     """An input runs if and only if an attempt of it does; it ran to an answer once at most."""
     wrong: list[str] = []
     for delivery, state, running, completed in database.execute(
-        "SELECT input.id, input.state, coalesce(sum(attempt.state = 'running'), 0),"
-        " coalesce(sum(attempt.state = 'completed'), 0)"
+        "SELECT input.id, input.state, coalesce(sum(attempt.state IN"
+        " ('running', 'attempting', 'taken', 'accepted')), 0), coalesce(sum(attempt.state IN"
+        " ('completed', 'replied', 'delivered')), 0)"
         " FROM input LEFT JOIN attempt ON attempt.delivery = input.id"
         " WHERE input.pruned = 0 GROUP BY input.id"
     ):
+        if state == "abandoned":
+            continue  # what came to be known of it later stands on its attempt alone
         if (state == "running") != (running == 1):
             wrong.append(f"{delivery}: {state}, with {running} running attempts")
         if completed != (state in {"settled", "absorbed"}):
             wrong.append(f"{delivery}: {state}, with {completed} completed attempts")
     return wrong
+
+
+def _handoffs(database: apsw.Connection) -> list[str]:
+    """No harness is told what it was told, and none is left out without a word."""
+    wrong: list[str] = []
+    for n, cursor, harness, service in database.execute(
+        "SELECT n, cursor, harness_cursor, service_cursor FROM conversation"
+    ):
+        spans = list(
+            database.execute(
+                "SELECT id, from_cursor, to_cursor FROM span WHERE conversation = ? AND"
+                " state IN ('delivered', 'uncertain') ORDER BY ended_at, opened_at, id",
+                (n,),
+            )
+        )
+        if harness is not None and harness > cursor:
+            wrong.append(f"conversation {n}: the harness is ahead of the log")
+        open_spans = list(database.execute(_OPEN_SPANS, (n,)))
+        if harness is not None and service > harness and not open_spans:
+            wrong.append(f"conversation {n}: something is to be told, and no handoff is open")
+        wrong += [f"{one[0]}: told beyond the cursor" for one in spans if one[2] > (harness or 0)]
+        wrong += [
+            f"{later[0]}: tells again what {former[0]} told"
+            for former, later in pairwise(spans)
+            if later[1] < former[2]
+        ]
+    return wrong
+
+
+def _seats(database: apsw.Connection) -> list[str]:
+    """What is stored at a seat is stored where the seat sits, for whoever sits there."""
+    return [
+        f"{row[0]}: stored at {row[1]}, which does not sit there"
+        for row in database.execute(
+            "SELECT attempt.id, seat.id FROM attempt JOIN seat ON seat.id = attempt.seat"
+            " WHERE attempt.state = 'offered' AND (seat.conversation IS NOT attempt.conversation"
+            " OR seat.occupant <> attempt.occupant)"
+        )
+    ]
 
 
 def _search(database: apsw.Connection) -> list[str]:

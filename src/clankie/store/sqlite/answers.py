@@ -175,7 +175,7 @@ def _require_taker(tx: Transaction, seat: str, one: Given, binding: str) -> None
         raise OccupantChangedError(seat)
 
 
-def _span(  # noqa: PLR0913 - a handoff, who says what of it
+def _span(
     tx: Transaction, seat: str, span: Span, attempt: int, binding: str, said: SpanEvent
 ) -> SeatState:
     if span.seat != seat or span.tries < attempt or attempt < 1:

@@ -33,13 +33,13 @@ _OFFERED: Final = f"""
 SELECT {_COLUMNS} FROM attempt WHERE seat = ? AND state = 'offered' ORDER BY started_at, id"""
 _IN_FLIGHT: Final = f"""
 SELECT {_COLUMNS} FROM attempt WHERE seat = ? AND state IN ('attempting', 'taken', 'accepted')
-ORDER BY asked_at, place"""
+ORDER BY asked_at, start_cursor"""
 _MEMBERS: Final = f"SELECT {_COLUMNS} FROM attempt WHERE joined = ? ORDER BY place"
 _PAGE: Final = f"""
 SELECT {_COLUMNS} FROM attempt WHERE seat = ? AND poll_id = ? AND binding = ? ORDER BY place"""
 _EVERYWHERE: Final = f"""
 SELECT {_COLUMNS} FROM attempt WHERE state IN ('attempting', 'taken', 'accepted')
-ORDER BY asked_at, place"""
+ORDER BY asked_at, start_cursor"""
 _STORED_ANYWHERE: Final = f"SELECT {_COLUMNS} FROM attempt WHERE state = 'offered'"
 _INSERT: Final = """
 INSERT INTO attempt (id, delivery, conversation, n, state, node, token, started_at, seat, occupant)
@@ -163,7 +163,7 @@ def move(
     move_with(tx, head, given, inputs.read(tx, given.delivery), after, code)
 
 
-def move_with(  # noqa: PLR0913 - an attempt, its input, where they go and why
+def move_with(
     tx: Transaction,
     head: Head,
     given: Given,

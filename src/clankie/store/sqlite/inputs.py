@@ -21,7 +21,8 @@ COLUMNS: Final = (
     "id, (SELECT id FROM conversation WHERE n = input.conversation), origin, principal, author, "
     "text, mode, fingerprint, state, admitted_at, "
     "message_cursor, settled_at, code, detail, reply_cursor, reply_delivery_id, absorbed_by, "
-    "retry_of, not_before, held, depth, tries_base, pruned, attachments, reach, occupant, channel, name"
+    "retry_of, not_before, held, depth, tries_base, pruned, attachments, reach, occupant, "
+    "channel, name"
 )
 BY_ID: Final = f"SELECT {COLUMNS} FROM input WHERE id = ?"
 INSERT: Final = """

@@ -1,4 +1,4 @@
-"""Waiting inputs that no driver has yet, as SQL: what every way of choosing a driver starts from."""
+"""Inputs that no driver has yet, and what keeps one from a seat, as SQL."""
 
 from __future__ import annotations
 

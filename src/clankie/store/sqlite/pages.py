@@ -11,10 +11,19 @@ from typing import TYPE_CHECKING, Final
 from clankie.core.admission import ADDRESSED, Origin
 from clankie.core.conversation import Kind
 from clankie.core.delivery import SeatState
-from clankie.core.handoff import IN_FLIGHT
+from clankie.core.handoff import IN_FLIGHT, SpanState
 from clankie.core.mailbox import page, policy_of
 from clankie.host.seatstore import Taken
-from clankie.store.sqlite import attempts, given, handoffs, heads, inputs, offers, seat_events, seats
+from clankie.store.sqlite import (
+    attempts,
+    given,
+    handoffs,
+    heads,
+    inputs,
+    offers,
+    seat_events,
+    seats,
+)
 from clankie.store.sqlite.inputs import Input
 
 if TYPE_CHECKING:
@@ -67,7 +76,7 @@ def _again(tx: Transaction, seat: str, ask: Ask, limits: SeatLimits) -> list[Sea
     rows = given.page(tx.run, seat, ask.binding, ask.poll_id)
     if span is None and not rows:
         return None
-    told = [] if span is None or span.content is None else [span]
+    told = [span] if span is not None and span.state == SpanState.ATTEMPTING else []
     return [
         *(seat_events.of_span(tx.run, one, limits) for one in told),
         *(seat_events.of(tx.run, one, limits) for one in rows if one.joined is None and one.open),
@@ -107,7 +116,7 @@ def _allowed(tx: Transaction, seat: Seat, ask: Ask, stored: Iterable[Input]) -> 
         yield one
 
 
-def _give(  # noqa: PLR0913 - one event of a page, and where it stands in it
+def _give(
     tx: Transaction,
     head: Head,
     known: dict[str, Input],

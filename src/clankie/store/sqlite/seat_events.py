@@ -63,7 +63,7 @@ def of(run: Run, one: Given, limits: SeatLimits) -> SeatEvent:
         id=one.delivery,
         kind=batch.kind,
         source=batch.source,
-        content=batch.text,
+        content="\n\n".join(piece.text for piece in batch.pieces),
         created_at=moment(newest.admitted_at),
         deadline=asked_at + timedelta(seconds=limits.acknowledge),
         conversation=one.conversation,

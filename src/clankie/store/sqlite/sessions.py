@@ -1,5 +1,7 @@
-"""Native sessions: each is pinned to the first conversation that it wrote to, and its rows are
-taken once. A reset retires those of its conversation; what is retired writes nowhere.
+"""Native sessions, and which of their rows were taken.
+
+Each is pinned to the first conversation that it wrote to. A reset retires those of its
+conversation; what is retired writes nowhere.
 """
 
 from __future__ import annotations

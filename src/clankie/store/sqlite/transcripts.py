@@ -65,7 +65,7 @@ class _Sync:
         return Author(Principal.SEAT, self.seat.id)
 
 
-def sync(  # noqa: PLR0913 - the port names each
+def sync(
     tx: Transaction,
     seat: str,
     session_id: str,
