@@ -106,12 +106,12 @@ def test_rows_go_out_by_the_hundred_and_the_turn_is_told_with_the_last(
 def test_rows_go_out_within_the_bound_of_bytes(
     granted: Folder, unix: UnixService, source: Source, write: Write
 ) -> None:
-    write(*(f"r{n}" for n in range(90)), text="ü" * 16_000)
+    write(*(f"r{n}" for n in range(60)), text="ü" * 16_000)
     sync(granted, SEATED, source)
     bodies = [one.body for one in unix.to("/transcript")]
     assert len(bodies) > 1
     assert all(len(json.dumps(body)) <= 768 * 1024 for body in bodies)
-    assert len(sent(unix)) == 90
+    assert len(sent(unix)) == 60
 
 
 def test_long_text_is_cut_and_says_so(
