@@ -320,6 +320,21 @@ ADMISSION = [
         "return self is Origin.WAKE",
         "return self in {Origin.WAKE, Origin.OWNER}",
     ),
+    (
+        "a second key passes an unresolved delivery to an occupant",
+        "    if offer.reach in ADDRESSED and standing.reserved is not None:",
+        "    if offer.automatic and standing.reserved is not None:",
+    ),
+    (
+        "a reservation keeps the whole conversation",
+        "    if offer.reach in ADDRESSED and standing.reserved is not None:",
+        "    if standing.reserved is not None:",
+    ),
+    (
+        "a parent that is native alone is not reserved",
+        "frozenset({Reach.OCCUPANT, Reach.NATIVE_PARENT})",
+        "frozenset({Reach.OCCUPANT})",
+    ),
 ]
 
 DRIVER = [

@@ -101,21 +101,6 @@ MAILBOX = [
         "len(one.text)",
     ),
     (
-        "a delivery does not block itself",
-        "    if delivery in unresolved:\n        return delivery\n",
-        "",
-    ),
-    (
-        "any delivery blocks an outbox",
-        "return min(unresolved, default=None) if policy.reserves else None",
-        "return min(unresolved, default=None)",
-    ),
-    (
-        "a second key passes a worker's reservation",
-        "return min(unresolved, default=None) if policy.reserves else None",
-        "return None",
-    ),
-    (
         "what nobody acknowledged is delivered",
         "limits.acknowledge, SeatState.UNCERTAIN)",
         "limits.acknowledge, SeatState.DELIVERED)",

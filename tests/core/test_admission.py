@@ -15,6 +15,7 @@ from clankie.core.admission import (
     Mode,
     Offer,
     Origin,
+    Reach,
     Standing,
     Verdict,
     decide,
@@ -174,6 +175,23 @@ def test_unresolved_content_blocks_a_program_under_a_new_id_and_names_the_blocke
 def test_the_owner_may_say_again_what_is_unresolved() -> None:
     # proves: FENCE-1, FENCE-10
     assert decide(offer(delivery_id="m-2"), standing(unresolved="m-1")) is Verdict.ADMIT
+
+
+@pytest.mark.parametrize("reach", Reach)
+@pytest.mark.parametrize("text", ["Hello.", "Something else."])
+def test_an_unresolved_delivery_to_an_occupant_keeps_every_other_away_and_is_named(
+    reach: Reach, text: str
+) -> None:
+    # proves: FENCE-10
+    second = offer(delivery_id="m-2", text=text, reach=reach, occupant="o-1")
+    assert decide(second, standing()) is Verdict.ADMIT
+    if reach in {Reach.CONVERSATION, Reach.HELD_QUEUE}:
+        # A conversation's own outbox goes on beside what is unresolved there.
+        assert decide(second, standing(reserved="m-1")) is Verdict.ADMIT
+        return
+    with pytest.raises(UnconfirmedError) as refused:
+        decide(second, standing(reserved="m-1"))
+    assert refused.value.facts["blocker"] == "m-1"
 
 
 def test_an_unresolved_input_does_not_hold_up_a_program_with_other_content() -> None:

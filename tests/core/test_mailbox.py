@@ -11,7 +11,6 @@ from clankie.core import mailbox
 from clankie.core.admission import Mode, Origin, Reach
 from clankie.core.conversation import Author, Kind, Principal
 from clankie.core.delivery import SeatState
-from clankie.core.errors import UnconfirmedError
 from clankie.core.mailbox import Batch, Policy, Waiting, page
 from clankie.core.settings import SeatLimits
 
@@ -251,24 +250,6 @@ def test_an_outbox_goes_on_beside_what_is_unresolved(policy: Policy) -> None:
     # proves: FENCE-10
     batches = page([one(1), one(2)], policy, LIMITS, responding=False, unresolved={"m-0"})
     assert ids(batches) == ["m-1", "m-2"]
-
-
-@pytest.mark.parametrize("policy", OWN)
-def test_in_an_outbox_what_is_unresolved_blocks_itself_alone(policy: Policy) -> None:
-    # proves: FENCE-10
-    mailbox.check_free(policy, {"m-1"}, "m-2")
-    with pytest.raises(UnconfirmedError) as refused:
-        mailbox.check_free(policy, {"m-1", "m-0"}, "m-1")
-    assert refused.value.facts["blocker"] == "m-1"
-
-
-def test_at_a_workers_seat_any_unresolved_delivery_blocks_and_is_named() -> None:
-    # proves: FENCE-10
-    mailbox.check_free(Policy.WORKER, set(), "m-2")
-    for unresolved, blocker in (({"m-1"}, "m-1"), ({"m-1", "m-2"}, "m-2")):
-        with pytest.raises(UnconfirmedError) as refused:
-            mailbox.check_free(Policy.WORKER, unresolved, "m-2")
-        assert refused.value.facts["blocker"] == blocker
 
 
 @pytest.mark.parametrize("state", SeatState)

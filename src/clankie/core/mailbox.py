@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple, assert_never
 from clankie.core.admission import Mode, Origin, Reach
 from clankie.core.conversation import OPERATOR, Kind
 from clankie.core.delivery import SeatState
-from clankie.core.errors import UnconfirmedError
 from clankie.core.ids import HEAD
 from clankie.core.seat import EventKind
 
@@ -217,27 +216,6 @@ def page(
         for group in _groups(sorted(takeable, key=_order), limits)
     ]
     return _bounded(batches, 1 if policy.reserves else limits.page_events, limits.page_bytes)
-
-
-def blocker(policy: Policy, unresolved: Collection[str], delivery: str) -> str | None:
-    """The unresolved delivery that keeps this one away from a seat; None when there is none.
-
-    A worker's seat is reserved by any of them, other than itself too. Elsewhere one blocks itself.
-    """
-    if delivery in unresolved:
-        return delivery
-    return min(unresolved, default=None) if policy.reserves else None
-
-
-def check_free(policy: Policy, unresolved: Collection[str], delivery: str) -> None:
-    """Refuse what may not be handed to this seat now.
-
-    Raises:
-        UnconfirmedError: naming the blocker.
-    """
-    blocking = blocker(policy, unresolved, delivery)
-    if blocking is not None:
-        raise UnconfirmedError(blocking)
 
 
 def deadline(
