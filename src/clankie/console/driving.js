@@ -84,8 +84,8 @@ function card(one, name) {
     h("p.summary", null, String(one.summary)),
     one.detail ? h("pre", { tabindex: 0, "aria-label": "In full" }, typeof one.detail === "string" ? one.detail : JSON.stringify(one.detail, null, 2)) : null,
     h("div.buttons", null,
-      h("button.primary.small", { onclick: () => answer("approve") }, "Approve"),
-      h("button.small", { onclick: () => answer("deny") }, "Deny"),
-      h("span.faint", null, "Words of the harness. Nothing runs before you answer.")));
+      h("button.small", { onclick: () => answer("approve") }, icon("check"), "Approve"),
+      h("button.small", { onclick: () => answer("deny") }, icon("close"), "Deny"),
+      h("span.faint", null, "These are its words. It waits for yours.")));
   return made;
 }

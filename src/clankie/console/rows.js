@@ -151,15 +151,19 @@ class Teller {
   /** One row says when a span opened, another how its handover stands. */
   #handoff(event) {
     const { span, phase, from_cursor: from, to_cursor: to } = event;
-    const key = phase === "open" ? `h${span}/open` : `h${span}`;
+    const sent = this.handoffs.get(`h${span}`);
+    // Refused for certain, it is open again.
+    if (phase === "open" && sent) return this.#step(sent, { phase: "refused", until: event.at });
+    const key = phase === "open" || phase === "none" ? `h${span}/open` : `h${span}`;
     const facts = { ...pick(event), name: this.#name(null), from, to };
     const begun = this.handoffs.get(key);
-    if (begun) {
-      Object.assign(begun, { phase, to: to ?? begun.to, until: event.at });
-      begun.sig = signature(begun);
-      return;
-    }
-    this.handoffs.set(key, this.add({ key, type: "handoff", ...facts }));
+    if (begun) this.#step(begun, { phase, to: to ?? begun.to, until: event.at });
+    else if (phase !== "none") this.handoffs.set(key, this.add({ key, type: "handoff", ...facts }));
+  }
+
+  #step(row, facts) {
+    Object.assign(row, facts);
+    row.sig = signature(row);
   }
 
   /** The first words of what is answered, where something else stands between. */

@@ -8,12 +8,14 @@ import { emit, on, state } from "./state.js";
 
 const PAUSE = 3000; // milliseconds between two looks while a seat is attached somewhere
 const ASIDE = 15_000; // the same while nobody sees the page: a harness may ask for leave
+const LEAST = 700; // between two looks, however many hints come
 const SOON = 120; // after a hint; several come together
 
 let roster = [];
 let asks = [];
 let reading = null;
 let timer = null;
+let looked = 0;
 let absent = false; // a service that has no seats, or none for us
 
 export const seats = () => roster;
@@ -44,9 +46,11 @@ async function both() {
 
 const attached = () => [...state.conversations.values()].some((one) => one.driver?.kind === "seat");
 
+/** Look now; and again later, as long as there is something that moves. */
 async function tick() {
   timer = null;
-  if (absent || !(attached() || asking().length || roster.some((one) => one.conversation))) return;
+  if (absent || state.link === "down") return; // when it is up again, that is a hint
+  looked = Date.now();
   try {
     await look();
     emit("seat-tick");
@@ -54,12 +58,12 @@ async function tick() {
     if (problem.status === 404 || problem.status === 403) absent = true;
     if (problem.status === 401) return;
   }
-  later(document.hidden ? ASIDE : PAUSE);
+  if (attached() || asking().length || roster.some((one) => one.conversation)) later(document.hidden ? ASIDE : PAUSE);
 }
 
 function later(milliseconds) {
   clearTimeout(timer);
-  timer = setTimeout(tick, milliseconds);
+  timer = setTimeout(tick, Math.max(milliseconds, looked + LEAST - Date.now()));
 }
 
 /** Attach in place of `expected`; {waiting: true} while a run of the service ends first. */

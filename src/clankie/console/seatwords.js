@@ -135,12 +135,13 @@ const HANDOFFS = {
   unresolved: (name) => `On its way to ${name}: what the service did meanwhile. It was not acknowledged yet`,
   delivered: (name) => `Handed over to ${name}: what the service did meanwhile`,
   uncertain: (name) => `It is not known whether ${name} got what the service did meanwhile. It is not sent again; all of it stands here`,
-  refused: (name) => `${name} refused what the service did meanwhile. It is offered again`,
+  refused: (name) => `${name} did not take what the service did meanwhile. It is offered again`,
 };
 
 /** A step of a handoff in a sentence. */
 export function handoff(phase, name) {
   if (phase === "open") return `From here the service answers. ${name} gets it in one piece when it is back`;
+  if (phase === "none") return "From here the service answered. Nothing of it is left to hand over";
   return (HANDOFFS[phase] ?? ((who) => `What the service did meanwhile, for ${who}: ${oneLine(String(phase), 40)}`))(name);
 }
 
