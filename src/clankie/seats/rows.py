@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
@@ -34,6 +34,12 @@ class Typed:
     digest: str
     at: datetime
 
+    @property
+    def moment(self) -> str:
+        """When they were typed, as the `value` of an evidence: RFC 3339, UTC, milliseconds."""
+        at = self.at.astimezone(UTC)
+        return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
 
 def digest_of(text: str) -> str:
     """Of words as a transcript shows them: line ends alike, blanks around them gone."""
@@ -51,18 +57,18 @@ class Known:
     ids: Mapping[str, tuple[str, int]] = field(default_factory=dict[str, tuple[str, int]])
     typed: Sequence[Typed] = ()
 
-    def by_words(self, text: str, at: datetime) -> tuple[str, int] | None:
+    def by_words(self, text: str, at: datetime) -> Typed | None:
         """The one attempt whose words these are, typed shortly before; None if none or several.
 
         Whoever asks makes sure that only one new row has them.
         """
         digest = digest_of(text)
         found = {
-            (one.event, one.attempt)
+            (one.event, one.attempt): one
             for one in self.typed
             if one.digest == digest and timedelta() <= at - one.at <= WITHIN
         }
-        return found.pop() if len(found) == 1 else None
+        return found.popitem()[1] if len(found) == 1 else None
 
 
 class Rows(Protocol):

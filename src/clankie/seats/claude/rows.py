@@ -162,12 +162,13 @@ class Reader:
         return Evidence(event=event, attempt=attempt, proof=Proof.UUID, value=str(uuid))
 
     def _by_words(self, text: str, at: datetime) -> Evidence | None:
-        found = self._known.by_words(text, at)
-        if found is None or found in self._proven:
+        typed = self._known.by_words(text, at)
+        if typed is None or (typed.event, typed.attempt) in self._proven:
             return None
-        self._proven.add(found)
-        event, attempt = found
-        return Evidence(event=event, attempt=attempt, proof=Proof.TEXT)
+        self._proven.add((typed.event, typed.attempt))
+        return Evidence(
+            event=typed.event, attempt=typed.attempt, proof=Proof.TEXT, value=typed.moment
+        )
 
     # ── what it said and did ─────────────────────────────────────────────────────────────────────
 
