@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from clankie.core import binding
@@ -34,13 +35,18 @@ LOOK_AGAIN: Final = 60.0
 """Seconds after which a parked seat is looked at in any case: the wall clock may have been set."""
 
 
-class AtChair(NamedTuple):
-    """The alarm of a seat: something about it changes by time alone."""
+@dataclass(frozen=True, slots=True)
+class AtChair:
+    """The alarm of a seat: something about it changes by time alone.
+
+    No tuple, as the next one is none: two of them with the same seat would be the same name.
+    """
 
     seat: str
 
 
-class PollEnds(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class PollEnds:
     """The alarm of a poll that has waited as long as it was asked to."""
 
     seat: str
