@@ -17,14 +17,15 @@ from clankie.host import conversations, deliveries
 from clankie.host.admit import admit
 from clankie.host.dispatch import Running
 from clankie.host.house import House
-from clankie.host.ports import CrashPoint, ModelChoices
+from clankie.host.ports import CrashPoint, ModelChoices, Processes, Rooms
 from clankie.host.storage import Admitted
 from clankie.wiring.config import Config
 from clankie.wiring.house import Ports, open_house
-from clankie.wiring.plain import SettledModels
+from clankie.wiring.plain import NoRooms, SettledModels
 from fakes.clock import FakeClock, FakeIds
 from fakes.crash import NoCrash
 from fakes.lane import ScriptedLane
+from fakes.processes import FakeProcesses
 from fakes.workspaces import AnyWorkspace
 
 LONG = 86_400.0
@@ -122,6 +123,7 @@ class Machine:
     home: Path
     clock: FakeClock
     ids: FakeIds = field(default_factory=FakeIds)
+    processes: Processes = field(default_factory=FakeProcesses)
 
     @asynccontextmanager
     async def on(
@@ -131,6 +133,7 @@ class Machine:
         crash: CrashPoint | None = None,
         override: Mapping[str, object] | None = None,
         models: ModelChoices | None = None,
+        rooms: Rooms | None = None,
     ) -> AsyncIterator[Hall]:
         """The house runs; open it again to see what a restart finds. `die` ends it at once."""
         played = lane or ScriptedLane()
@@ -142,6 +145,8 @@ class Machine:
             lane=played,
             workspaces=AnyWorkspace(),
             models=models or SettledModels(),
+            rooms=rooms or NoRooms(),
+            processes=self.processes,
             inline_store=True,
         )
         try:

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from clankie.core.delivery import InputState
+from clankie.core.delivery import OPEN_SEAT, InputState
 from clankie.core.errors import DeliveryNotFoundError
+from clankie.core.seat_errors import SeatNotFoundError
 from clankie.host.outcome import Cut
 
 if TYPE_CHECKING:
@@ -62,8 +63,48 @@ async def _cancel_running(house: House, conversation: str, delivery: str | None)
         running.cancel(Cut.OWNER)
         asked = await house.store.deliveries.get(delivery or running.turn.delivery.id)
         return Cancelled(CancelOutcome.REQUESTED, asked)
+    at_seat = await _interrupted(house, conversation, found)
+    if at_seat is not None:
+        return at_seat
     if found is not None and found.state is InputState.QUEUED and running is None:
         # Its attempt was reserved a moment ago and its turn is about to be taken up.
         house.captain.cut_when_taken_up(found.id)
         return Cancelled(CancelOutcome.REQUESTED, found)
     return Cancelled(CancelOutcome.NOTHING, found)
+
+
+async def _interrupted(house: House, conversation: str, found: Delivery | None) -> Cancelled | None:
+    """Ask the seat that may have it to stop; None when no seat does, or none can.
+
+    What comes of it the harness reports: nothing is claimed here.
+    """
+    if found is None:
+        found = await _newest_at_seat(house, conversation)
+    last = found.attempts[-1] if found is not None and found.attempts else None
+    if found is None or last is None or last.seat is None or last.state not in OPEN_SEAT:
+        return None
+    try:
+        chair = house.desk.chair(last.seat)
+    except SeatNotFoundError:
+        return None
+    if not chair.seat.capabilities.interrupt:
+        return None
+    # A member went with a newer one: the harness knows the event by that one's id.
+    event = last.into or found.id
+    of_event = found if event == found.id else await house.store.deliveries.get(event)
+    chair.interrupts.append((event, of_event.attempts[-1].n))
+    chair.look()
+    return Cancelled(CancelOutcome.REQUESTED, found)
+
+
+async def _newest_at_seat(house: House, conversation: str) -> Delivery | None:
+    """What the seat attached there was given last and has not ended."""
+    chair = house.desk.at(conversation)
+    if chair is None:
+        return None
+    events = [
+        one.event.id
+        for one in await house.store.mail.in_flight(chair.seat.id)
+        if one.event.pieces and one.event.conversation == conversation
+    ]
+    return await house.store.deliveries.get(events[-1]) if events else None

@@ -10,10 +10,13 @@ import asyncio
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from clankie.core.admission import Origin
 from clankie.core.errors import ClankieError, FaultError, UncertainError
 from clankie.host import dispatch, goals, journal, search, wakes
 from clankie.host.dispatch import Running, Step
 from clankie.host.outcome import Cut
+from clankie.host.seats import desk, keeping, watches
+from clankie.host.storage import Offered
 from clankie.host.turn import Turn
 from clankie.host.waiting import Value, caught, event_within
 
@@ -68,6 +71,8 @@ class Captain:
         _ = self.spawn(self._kept("wakes", lambda: wakes.tend(house, self)))
         _ = self.spawn(self._kept("retention", lambda: wakes.tend_retention(house, self)))
         _ = self.spawn(self._kept("search", lambda: search.tend(house, self)))
+        _ = self.spawn(self._kept("seats", lambda: keeping.tend(house, self)))
+        _ = self.spawn(self._kept("watches", lambda: watches.tend(house, self)))
         for conversation in await house.store.conversations.list():
             if conversation.waiting:
                 self.nudge(conversation.id)
@@ -87,6 +92,7 @@ class Captain:
         house.stopping = True
         self._stopping.set()
         self._wakes.set()
+        desk.look_everywhere(house.desk)
         if not await event_within(house.clock, self._quiet, house.settings.lifecycle.drain):
             for running in list(self._running.values()):
                 running.cancel(Cut.STOPPED)
@@ -172,28 +178,49 @@ class Captain:
         house, elsewhere = self._the_house(), set[str]()
         try:
             while not self._stopping.is_set():
-                self._drains[conversation] = False
-                reservation = await self._reserved(conversation, frozenset(elsewhere))
-                if reservation is None:
+                if not elsewhere:
+                    # Else whoever nudges wants these to be looked at again.
+                    self._drains[conversation] = False
+                found = await self._reserved(conversation, frozenset(elsewhere))
+                if found is None:
                     await self._goal(house, conversation)
                     if not self._drains[conversation]:
                         return
                     elsewhere.clear()
-                    continue
-                step = await self._step(house, conversation, reservation)
-                if step is Step.FENCED:
+                elif not await self._given(house, conversation, found, elsewhere):
                     return
-                if step is Step.ELSEWHERE:
-                    elsewhere.add(reservation.delivery.id)
         finally:
             del self._drains[conversation]
             if not self._drains:
                 self._quiet.set()
 
-    async def _reserved(self, conversation: str, without: frozenset[str]) -> Reservation | None:
+    async def _given(
+        self,
+        house: House,
+        conversation: str,
+        found: Reservation | Offered,
+        elsewhere: set[str],
+    ) -> bool:
+        """Go on with what got a destination; False when another node has the conversation now."""
+        if isinstance(found, Offered):
+            room = found.delivery.origin is Origin.ROOM
+            desk.stored_at(house.desk, found.seat, room=room)
+            return True
+        step = await self._step(house, conversation, found)
+        # What it did is told to the seat first, then what queued behind it.
+        desk.look_at(house.desk, conversation)
+        if step is Step.ELSEWHERE:
+            elsewhere.add(found.delivery.id)
+        return step is not Step.FENCED
+
+    async def _reserved(
+        self, conversation: str, without: frozenset[str]
+    ) -> Reservation | Offered | None:
         house = self._the_house()
         try:
-            return await house.store.deliveries.reserve(conversation, without)
+            await keeping.settle_at(house, conversation)
+            seat = house.seats.standing(conversation)
+            return await house.store.deliveries.reserve(conversation, without, seat)
         except (FaultError, UncertainError) as error:
             # What was reserved all the same is what the next call returns.
             await self._refused(conversation, error)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from clankie.core import ids
 from clankie.core.conversation import Kind
 from clankie.core.errors import InvalidFieldError, ShuttingDownError, UncertainError
+from clankie.host.seats.keeping import refresh
 from clankie.host.storage import NewConversation
 from clankie.host.waiting import to_the_end
 
@@ -121,14 +122,22 @@ async def purge(house: House, conversation: str) -> Conversation:
 async def _evicting(
     house: House, conversation: str, work: Coroutine[object, object, Conversation]
 ) -> Conversation:
-    """Do it, then forget the lane's session, also when nobody can tell whether it was done."""
+    """Do it, then forget the sessions, also when nobody can tell whether it was done."""
     try:
         after = await work
     except UncertainError:
-        house.lane.evict(conversation)
+        await _forgotten(house, conversation)
         raise
-    house.lane.evict(conversation)
+    await _forgotten(house, conversation)
     return after
+
+
+async def _forgotten(house: House, conversation: str) -> None:
+    house.lane.evict(conversation)
+    # A reset retires the session of its seat, closing lets the seat go.
+    chair = house.desk.at(conversation)
+    if chair is not None:
+        await refresh(house, chair.seat.id)
 
 
 def _awake(house: House) -> None:

@@ -1,6 +1,6 @@
 """From a waiting input to its stored outcome.
 
-reserve ─ checks ─ select the driver ─ start (committed) ─ lane ─ settle (committed, shielded)
+reserve (selects the driver) ─ checks ─ start (committed) ─ lane ─ settle (committed, shielded)
 
 Before `start` is on disk no model has been asked, so whatever goes wrong gives the input back or
 fails it as never sent. After it, only a stored outcome or `uncertain` is left.
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 from clankie.core import driver
 from clankie.core.admission import Origin
-from clankie.core.delivery import ServiceState
+from clankie.core.delivery import SeatState, ServiceState
 from clankie.core.driver import Addressed, Refuse, ToSeat, ToService, Wait
 from clankie.core.errors import (
     CommitUnknownError,
@@ -32,6 +32,7 @@ from clankie.host.storage import FencedError, Outcome
 from clankie.host.waiting import Value, event_within, finished_within, to_the_end
 
 if TYPE_CHECKING:
+    from clankie.core.receipt import Delivery
     from clankie.core.settings import Settings
     from clankie.host.house import House
     from clankie.host.turn import Turn
@@ -134,14 +135,31 @@ def _why_refused(house: House, code: str) -> str:
 
 
 async def _destination(house: House, running: Running) -> driver.Destination:
-    """Check what must still hold, then choose the driver: afresh, at this moment."""
+    """Check what must still hold, then whether the service lane may have it at this moment.
+
+    What it has reserved stays with it, though a seat came meanwhile: that one waits.
+    """
     delivery = running.turn.delivery
     if delivery.origin is Origin.ROOM:
         verdict = await _checked(house, running)
         if verdict is not None:
             return verdict
     seat = house.seats.standing(delivery.conversation)
-    return driver.select(Addressed(origin=delivery.origin), seat)
+    addressed = Addressed(
+        origin=delivery.origin,
+        reach=delivery.reach,
+        occupant=delivery.occupant,
+        refused=seat is not None and _refused_by(delivery, seat.occupant),
+    )
+    chosen = driver.select(addressed, seat)
+    theirs = driver.never_on_service(addressed) or (seat is not None and seat.remote)
+    return ToService() if isinstance(chosen, ToSeat) and not theirs else chosen
+
+
+def _refused_by(delivery: Delivery, occupant: str) -> bool:
+    return any(
+        one.state is SeatState.REFUSED and one.occupant == occupant for one in delivery.attempts
+    )
 
 
 async def _checked(house: House, running: Running) -> Refuse | None:

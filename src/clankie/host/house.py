@@ -20,10 +20,12 @@ if TYPE_CHECKING:
         Lane,
         McpBank,
         ModelChoices,
+        Processes,
         Rooms,
         Seats,
         Workspaces,
     )
+    from clankie.host.seats.desk import Desk
     from clankie.host.spending import Spent
     from clankie.host.storage import Store
     from clankie.host.tokens import Tokens
@@ -34,16 +36,18 @@ class House:
     """The wired service.
 
     `saved` are the stored settings, `override` what the environment lays over them for this run;
-    `settings` is what counts. `captain` runs the conversations. `stopping` refuses new input while
-    the service goes down.
+    `settings` is what counts. `captain` runs the conversations. `desk` has the seats in memory and
+    is what `seats` asks. `stopping` refuses new input while the service goes down.
     """
 
     store: Store
     clock: Clock
     ids: Ids
     lane: Lane
+    desk: Desk
     seats: Seats
     rooms: Rooms
+    processes: Processes
     credentials: Credentials
     models: ModelChoices
     mcp: McpBank

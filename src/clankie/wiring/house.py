@@ -14,6 +14,8 @@ from clankie.host.captain import Captain
 from clankie.host.clock import NoCrash, SystemClock, SystemIds
 from clankie.host.feed import Feed
 from clankie.host.house import House
+from clankie.host.seats import keeping
+from clankie.host.seats.desk import Desk
 from clankie.host.spending import Spent
 from clankie.host.tokens import Tokens
 from clankie.lanes.bank import Bank
@@ -25,7 +27,8 @@ from clankie.lanes.workspace import CheckedWorkspaces
 from clankie.store.keyring_vault import KEYRING, ChosenCredentials, keyring_of
 from clankie.store.sqlite.store import SqliteStore
 from clankie.wiring.home import operator_token
-from clankie.wiring.plain import NoRooms, NoSeats
+from clankie.wiring.plain import NoRooms
+from clankie.wiring.processes import LinuxProcesses
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -37,6 +40,8 @@ if TYPE_CHECKING:
         Lane,
         McpBank,
         ModelChoices,
+        Processes,
+        Rooms,
         Seats,
         Workspaces,
     )
@@ -52,7 +57,9 @@ class Ports:
     ids: Ids = field(default_factory=SystemIds)
     crash: CrashPoint = field(default_factory=NoCrash)
     lane: Lane | None = None
-    seats: Seats = field(default_factory=NoSeats)
+    seats: Seats | None = None
+    rooms: Rooms = field(default_factory=NoRooms)
+    processes: Processes = field(default_factory=LinuxProcesses)
     models: ModelChoices | None = None
     mcp: McpBank | None = None
     workspaces: Workspaces | None = None
@@ -100,8 +107,10 @@ async def open_house(config: Config, ports: Ports | None = None) -> AsyncGenerat
             clock=clock,
             ids=ids,
             lane=given.lane or service,
-            seats=given.seats,
-            rooms=NoRooms(),
+            desk=(desk := Desk(clock, lambda: house.settings.seats)),
+            seats=given.seats or desk,
+            rooms=given.rooms,
+            processes=given.processes,
             credentials=credentials,
             models=given.models or service.chooser,
             mcp=given.mcp or outside,
@@ -125,6 +134,7 @@ async def _made_ready(house: House, recovered: Recovered) -> None:
     house.feed.ring = house.settings.streams.ring
     await tokens.load(house)
     await spending.load(house)
+    await keeping.load(house)
     journal.note(
         "recovered", uncertain=list(recovered.uncertain), released=list(recovered.released)
     )

@@ -9,18 +9,10 @@ from clankie.host.ports import ModelChoice
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from clankie.core.driver import Standing
     from clankie.core.receipt import Delivery
     from clankie.core.settings import Models, Settings
 
 PRACTICE: Final = "practice"
-
-
-class NoSeats:
-    """No seat is attached anywhere: the service lane drives every conversation."""
-
-    def standing(self, conversation: str) -> Standing | None:
-        """Nobody."""
 
 
 class NoRooms:
