@@ -2,7 +2,6 @@
 
 import io
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -202,31 +201,32 @@ def test_a_path_outside_of_the_harnesss_folder_is_one_line(
     assert unix.to("/transcript") == []
 
 
-# A harness of two shells: the second is what the tools of the first started.
-@pytest.mark.parametrize(
-    ("harness", "reads"),
-    [
-        ('echo $$ > "$1/pid"; $HOOK; true', True),
-        ('echo $$ > "$1/pid"; sh -c "$HOOK; true"; true', False),
-    ],
-    ids=["the seat's own", "one inside of it"],
-)
+HARNESS = """
+import os, subprocess, sys
+folder, *command = sys.argv[1:]
+if folder:
+    open(folder + "/pid", "w").write(str(os.getpid()))
+sys.exit(subprocess.run(command).returncode)
+"""
+
+
+@pytest.mark.parametrize("inside", [0, 1], ids=["the seat's own", "one that its tools started"])
 def test_a_session_that_only_inherited_the_seat_is_left_alone(
-    seat: Folder, unix: UnixService, *, harness: str, reads: bool
+    seat: Folder, unix: UnixService, inside: int
 ) -> None:
-    hook = f"{sys.executable} -P -m clankie prompt --seat"
+    harness = [sys.executable, "-c", HARNESS]
+    hook = ["sh", "-c", f"{sys.executable} -P -m clankie prompt --seat; true"]
     done = subprocess.run(
-        ["sh", "-c", harness, "sh", seat.path],
+        [*harness, seat.path, *[*harness, ""] * inside, *hook],
         input='{"session_id": "native-1"}',
-        env={**os.environ, "HOOK": hook},
         capture_output=True,
         text=True,
         check=True,
         timeout=60,
     )
     assert done.stderr == ""
-    assert bool(done.stdout) is reads
-    assert bool(unix.asked) is reads
+    assert bool(done.stdout) is not bool(inside)
+    assert bool(unix.asked) is not bool(inside)
 
 
 def test_a_prompt_typed_in_a_seat_reads_the_seats_conversation_and_moves_nothing(

@@ -11,11 +11,13 @@ import shlex
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, cast
 
 from clankie.cli import places, reads, seat_side
+from clankie.cli.client import segment
 from clankie.cli.failures import CommandError
 from clankie.host.panes import OpenPane, PaneError
 from clankie.panes.tmux import inside
@@ -65,10 +67,17 @@ def opened(frame: Frame, wanted: Wanted) -> None:
     try:
         _run(frame, adapter, place, folder, wanted)
     except BaseException:
-        if registration.seated(folder) is None:
-            # Nobody sat down; the grant dies by itself within minutes.
-            shutil.rmtree(folder.path, ignore_errors=True)
+        _undone(frame, folder)
         raise
+
+
+def _undone(frame: Frame, folder: Folder) -> None:
+    """Leave nothing of a seat that did not start; an unused grant dies by itself."""
+    found = registration.seated(folder)
+    if found is not None:
+        with suppress(CommandError):
+            frame.client.delete(f"/v1/seats/{segment(found.seat)}")
+    shutil.rmtree(folder.path, ignore_errors=True)
 
 
 def _equipped(adapter: Adapter, wanted: Wanted) -> None:

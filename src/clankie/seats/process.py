@@ -10,6 +10,7 @@ import os
 _PARENT, _STARTED = 1, 19
 """Fields of /proc/PID/stat, counted behind the name of the program."""
 _HOPS = 64
+_SHELLS = frozenset({"sh", "ash", "bash", "busybox", "dash", "fish", "ksh", "zsh"})
 
 
 def started_at(pid: int) -> str:
@@ -39,10 +40,13 @@ def nested(harness: int, here: int) -> bool:
     """Whether a second program like the harness stands between it and `here`.
 
     A harness that its own tools started inherits the environment, and with it the seat; it is not
-    the one that sits there. False where /proc does not say.
+    the one that sits there. False where /proc does not say, and where the harness is a shell, which
+    shells below it are not like.
     """
     try:
         program = os.readlink(f"/proc/{harness}/exe")
+        if program.rpartition("/")[2] in _SHELLS:
+            return False
         pid = int(_stat(here)[_PARENT])
         for _ in range(_HOPS):
             if pid in {harness, 0, 1}:
