@@ -137,23 +137,21 @@ def socket_path(folder: Path) -> Path:
 
 
 def _common(place: Place) -> tuple[str, ...]:
-    settings = json.dumps(SETTINGS)
+    settings, session = json.dumps(SETTINGS), resumed(place)
     return (
         *("--plugin-dir", str(plugin()), "--settings", settings, "--allowedTools", TOOLS),
-        *_session(place),
+        *(() if session is None else ("--resume", session)),
     )
 
 
-def _session(place: Place) -> tuple[str, ...]:
-    if place.resume is None:
-        return ()
-    if place.resume != NEWEST:
-        return ("--resume", place.resume)
-    # Asked to go on with nothing, the client would end at once.
-    return ("--continue",) if _any(place) else ()
+def resumed(place: Place) -> str | None:
+    """The id of the session to go on with; None for a fresh one."""
+    return _newest(place) if place.resume == NEWEST else place.resume
 
 
-def _any(place: Place) -> bool:
+def _newest(place: Place) -> str | None:
     folder = registry.config(place.environment)
     directory = os.path.realpath(place.directory)
-    return any(Path(registry.transcript(folder, directory, "x")).parent.glob("*.jsonl"))
+    there = Path(registry.transcript(folder, directory, "x")).parent.glob("*.jsonl")
+    newest = max(there, key=lambda file: file.stat().st_mtime_ns, default=None)
+    return None if newest is None else newest.stem

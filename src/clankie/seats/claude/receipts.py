@@ -27,7 +27,8 @@ _TAKEN_UP: Final = frozenset({"absorbed_mid_turn"})
 class Expected:
     """Words on their way. `since` is on the monotonic clock; `proof` says how they were found.
 
-    `shown`: a row has them, so the model reads them. `lost`: they cannot be proven any more.
+    `shown`: a row has them, or the client says that their turn has begun. `lost`: they cannot be
+    proven any more.
     """
 
     text: str
@@ -81,6 +82,13 @@ class Receipts:
         for one in self._expected:
             if one.uuid is not None and one.uuid == uuid:
                 one.proof = one.proof or "the client says that it is queued"
+
+    def begun(self, uuid: object) -> None:
+        """The client itself says that the turn with this message has begun."""
+        self.queued(uuid)
+        for one in self._expected:
+            if one.uuid is not None and one.uuid == uuid:
+                one.shown = True
 
     async def proof(self, one: Expected, seconds: float) -> str:
         """How it was proven within that time; empty when it was not."""

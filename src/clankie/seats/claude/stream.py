@@ -186,6 +186,8 @@ class Stream:
             match row.get("type"):
                 case "command_lifecycle" if row.get("state") == "queued":
                     self._watch.receipts.queued(row.get("command_uuid"))
+                case "command_lifecycle" if row.get("state") == "started":
+                    self._watch.receipts.begun(row.get("command_uuid"))
                 case "control_request":
                     await self._asked(row)
                 case "control_cancel_request":
@@ -203,6 +205,7 @@ class Stream:
             no = {"subtype": "error", "request_id": name, "error": "not supported here"}
             await self._control(no)
             return
+        self._watch.look()
         given = object_of(request.get("input"))
         self._questions[name] = given
         tool = str(request.get("display_name") or request.get("tool_name") or "a tool")
@@ -233,11 +236,12 @@ class Stream:
 
 async def _session(means: Means, child: Child, config: str) -> str:
     """The id of the session, from the client's register."""
-    clock = means.clock
+    clock, wanted = means.clock, launch.resumed(means.place)
     until = clock.monotonic() + START
     while clock.monotonic() < until and not child.ended:
         found = registry.session(config, child.pid)
-        if found is not None:
+        # At first it registers under a fresh id, also when it goes on with an older session.
+        if found is not None and found.session_id == (wanted or found.session_id):
             return found.session_id
         await clock.sleep(POLL)
     raise NotStartedError(f"Claude Code did not start; see {means.place.folder / 'claude.log'}.")

@@ -34,6 +34,8 @@ TICK: Final = 0.2
 """Seconds between two looks."""
 LIFE: Final = 60.0
 """Seconds after which a turn that still runs is reported again: a sign of life."""
+SETTLING: Final = 10.0
+"""Seconds until the register is believed that it never was the session that we were told of."""
 UNNAMED: Final = timedelta(hours=1)
 """How long a limit counts that names no end."""
 _FRESH: Final = timedelta(seconds=10)
@@ -48,11 +50,12 @@ class Watch:
         self.session: Session | None = None
         self.receipts = Receipts(clock)
         self.ended = False
+        self._met, self._since = False, clock.monotonic()
         self._follow: Follow | None = None
         self._reader = reader(Known())
         self._row_at: datetime | None = None
         self._rest_at: datetime | None = None
-        self._compacted = 0
+        self._compacted, self._moved = 0, False
         self._said: tuple[Activity | None, float] = (None, 0.0)
         self._seen: asyncio.Queue[Seen] = asyncio.Queue()
 
@@ -123,8 +126,12 @@ class Watch:
 
     def _place(self, session: Session) -> None:
         """Follow the transcript of the session that the register names."""
-        if session.session_id != self.native.session_id:
-            self._switch(session)
+        same = session.session_id == self.native.session_id
+        # At first it registers under a fresh id, also when it goes on with an older session.
+        self._met = self._met or same or self._clock.monotonic() - self._since > SETTLING
+        if not same:
+            if self._met:
+                self._switch(session)
         elif self._follow is None:
             self._follow = self._transcript(session)
             # What stands in it when we come was nothing that we gave it.
@@ -159,7 +166,7 @@ class Watch:
         return False
 
     def _take(self, row: Json) -> None:
-        self._reader.take(row)
+        self._moved = bool(self._reader.take(row)) or self._moved
         self.receipts.take(row)
         at = moment(row) if row.get("type") in {"user", "assistant", "attachment"} else None
         if at is not None:
@@ -169,9 +176,12 @@ class Watch:
         now, (before, at) = self._clock.monotonic(), self._said
         activity = self._activity()
         again = activity is Activity.RESPONDING and now - at >= LIFE
-        if activity is None or (activity is before and not again):
+        if activity is Activity.WAITING and before is not Activity.RESPONDING and self._moved:
+            # A turn that was over between two looks began all the same.
+            self._observe(activity=Activity.RESPONDING)
+        elif activity is None or (activity is before and not again):
             return
-        self._said = (activity, now)
+        self._said, self._moved = (activity, now), False
         self._observe(activity=activity)
 
     def _activity(self) -> Activity | None:
