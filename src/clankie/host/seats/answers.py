@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from clankie.core.delivery import SeatState
 from clankie.core.errors import TransitionRefusedError
 from clankie.core.seat_errors import EventNotFoundError
-from clankie.host.seats.desk import Overdue, overdue_at
+from clankie.host.seats.desk import Overdue, came_to
 from clankie.host.waiting import to_the_end
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from clankie.host.house import House
 
-_HAS_IT: Final = frozenset({SeatState.TAKEN, SeatState.ACCEPTED})
 HANDOFF: Final = "h-"
 """What the id of a handoff begins with."""
 
@@ -99,12 +98,8 @@ async def _kept(
     house: House, key: Overdue, work: Coroutine[object, object, SeatState]
 ) -> SeatState:
     state = await work
-    desk, now = house.desk, house.clock.monotonic()
-    if state in _HAS_IT:
-        if key not in desk.acknowledged:
-            overdue_at(desk, key, now + desk.limits.reply, acknowledged=True)
-    else:
-        overdue_at(desk, key, None)
+    desk = house.desk
+    came_to(desk, key, state, house.clock.monotonic())
     chair = desk.chair(key.seat)
     chair.unresolved = [one for one in chair.unresolved if one != (key.event, key.attempt)]
     conversation = chair.seat.conversation

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from clankie.core import binding
 from clankie.core.driver import Presence, Standing
 from clankie.core.mailbox import Policy
-from clankie.core.seat import Activity
+from clankie.core.session import turn_ends
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -98,9 +98,7 @@ class Chair:
 
     def turn_ends(self, limits: SeatLimits) -> float | None:
         """When a native turn without a further sign of life holds nothing back; None: none runs."""
-        if self.seat.activity is not Activity.RESPONDING or self.alive is None:
-            return None
-        return self.alive + limits.silent_turn
+        return turn_ends(self.seat.activity, self.alive, limits)
 
     def responding(self, limits: SeatLimits, mono: float) -> bool:
         """Whether its native turn runs, as far as anybody can tell."""

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from clankie.core import binding
 from clankie.core.binding import Phase
+from clankie.core.delivery import SeatState
 from clankie.core.driver import Presence
-from clankie.core.mailbox import Policy, policy_of
+from clankie.core.mailbox import Policy, deadline, policy_of
 from clankie.core.seat import Activity
 from clankie.core.seat_errors import SeatNotFoundError
 from clankie.host.seats.alarms import Alarms
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from clankie.host.ports import Clock
     from clankie.host.seats.approvals import Approval
     from clankie.host.seatstore import Seat
+
+HAS_IT: Final = frozenset({SeatState.TAKEN, SeatState.ACCEPTED})
 
 LOOK_AGAIN: Final = 60.0
 """Seconds after which a parked seat is looked at in any case: the wall clock may have been set."""
@@ -60,6 +63,13 @@ class Overdue(NamedTuple):
     attempt: int
 
 
+class Given(NamedTuple):
+    """What a seat may have seen: how far it came, and since when, on the monotonic clock."""
+
+    state: SeatState
+    since: float
+
+
 class Desk:
     """Implements the port Seats. Everything here happens on the event loop, between two awaits."""
 
@@ -68,7 +78,7 @@ class Desk:
         self._chairs: dict[str, Chair] = {}
         self._places: dict[str, str] = {}
         self.alarms = Alarms()
-        self.acknowledged: set[Overdue] = set()
+        self.given: dict[Overdue, Given] = {}
         self.questions: dict[str, Approval] = {}
         self.watched = asyncio.Event()
 
@@ -193,13 +203,33 @@ class Desk:
             chair.limited_at = chair.limited_at or now.wall
 
 
-def overdue_at(desk: Desk, key: Overdue, at: float | None, *, acknowledged: bool = False) -> None:
-    """When an event that may have been seen has to be settled; None: it has ended."""
-    if acknowledged and at is not None:
-        desk.acknowledged.add(key)
+def came_to(desk: Desk, key: Overdue, state: SeatState, since: float) -> None:
+    """An event that a seat may have seen is in this state since then: its deadline runs or ends."""
+    known = desk.given.get(key)
+    if known is not None and state in HAS_IT and known.state in HAS_IT:
+        # Said again, or shown as well: the answer is waited for from the first time.
+        return
+    if lapses_at(desk, key, Given(state, since)) is None:
+        desk.given.pop(key, None)
     else:
-        desk.acknowledged.discard(key)
-    desk.alarms.put(key, at)
+        desk.given[key] = Given(state, since)
+    desk.alarms.put(key, lapses_at(desk, key, Given(state, since)))
+
+
+def lapses_at(desk: Desk, key: Overdue, it: Given) -> float | None:
+    """When it lapses, as things stand; a native turn that shows signs of life is not cut short."""
+    try:
+        alive = desk.chair(key.seat).alive
+    except SeatNotFoundError:
+        alive = None
+    due = deadline(
+        it.state,
+        desk.limits,
+        attempted_at=it.since,
+        acknowledged_at=it.since,
+        alive_at=alive,
+    )
+    return None if due is None else due.at
 
 
 def queued(desk: Desk, occupant: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -12,7 +13,7 @@ from clankie.core.driver import Presence
 from clankie.core.errors import ClankieError, FaultError, UncertainError
 from clankie.core.seat_errors import SeatNotFoundError
 from clankie.host import journal
-from clankie.host.seats.desk import AtChair, Overdue, PollEnds, overdue_at
+from clankie.host.seats.desk import AtChair, Overdue, PollEnds, came_to, lapses_at
 from clankie.host.seats.news import driver_changed
 from clankie.host.waiting import event_within, to_the_end
 
@@ -52,17 +53,20 @@ async def load(house: House) -> None:
 
 def _remember(house: House, one: InFlight) -> None:
     """Its deadline goes on from the stored time, however the clock was set meanwhile."""
-    desk, taken = house.desk, one.state in {SeatState.TAKEN, SeatState.ACCEPTED}
-    limit = desk.limits.reply if taken else desk.limits.acknowledge
+    desk = house.desk
     now = desk.now()
-    left = min(limit, max(0.0, limit - (now.wall - one.since).total_seconds()))
+    age = max(0.0, (now.wall - one.since).total_seconds())
+    # A handoff that nobody acknowledged is waited for as if it had just been given out.
+    unresolved = one.state is SeatState.UNCERTAIN
+    state = SeatState.ATTEMPTING if unresolved else one.state
     key = Overdue(one.seat, one.event.id, one.event.attempt)
-    overdue_at(desk, key, now.mono + left, acknowledged=taken)
-    if one.state is SeatState.UNCERTAIN:
-        try:
-            desk.chair(one.seat).unresolved.append((one.event.id, one.event.attempt))
-        except SeatNotFoundError:
-            journal.note("handoff of a retired seat", seat=one.seat, event=one.event.id)
+    came_to(desk, key, state, now.mono - age)
+    if not unresolved:
+        return
+    try:
+        desk.chair(one.seat).unresolved.append((one.event.id, one.event.attempt))
+    except SeatNotFoundError:
+        journal.note("handoff of a retired seat", seat=one.seat, event=one.event.id)
 
 
 async def refresh(house: House, *seats: str | None) -> None:
@@ -196,14 +200,16 @@ def _silence(chair: Chair, seconds: float, wall: datetime) -> str:
 async def _lapse(house: House, key: Overdue) -> None:
     """An event's time is up, unless the native turn that may answer it still shows life."""
     desk = house.desk
-    if key in desk.acknowledged:
-        try:
-            ends = desk.chair(key.seat).turn_ends(desk.limits)
-        except SeatNotFoundError:
-            ends = None
-        if ends is not None and ends > desk.now().mono:
-            overdue_at(desk, key, ends, acknowledged=True)
-            return
+    given = desk.given.get(key)
+    if given is None:
+        return
+    at = lapses_at(desk, key, given)
+    if at is not None and at > house.clock.monotonic():
+        desk.alarms.put(key, at)
+        return
     state = await house.store.mail.lapse(key.seat, key.event, key.attempt)
-    overdue_at(desk, key, None)
+    desk.given.pop(key, None)
     journal.note("seat event lapsed", seat=key.seat, event=key.event, state=state)
+    with suppress(SeatNotFoundError):
+        # A handoff that lapsed makes room for what waits behind it.
+        desk.chair(key.seat).look()

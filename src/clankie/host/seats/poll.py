@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from clankie.core import binding as law
 from clankie.core.admission import Origin
+from clankie.core.delivery import SeatState
 from clankie.core.errors import ClankieError, RefusedError, ShuttingDownError
 from clankie.core.handoff import SOURCE
 from clankie.core.seat import EventKind
@@ -21,7 +22,7 @@ from clankie.core.watchdog import Phase
 from clankie.host import journal
 from clankie.host.seats import content
 from clankie.host.seats.chair import Told
-from clankie.host.seats.desk import Overdue, overdue_at
+from clankie.host.seats.desk import Overdue, came_to
 from clankie.host.seats.news import driver_changed
 from clankie.host.seatstore import Ask
 from clankie.host.waiting import caught, finished_within, to_the_end
@@ -176,12 +177,11 @@ async def _taken(
     if not taken.events and chair.unresolved:
         # Sealed before a restart, and this poll is not the one that was given it.
         for event, attempt in chair.unresolved:
-            _ = await mail.lapse(seat, event, attempt)
-            overdue_at(desk, Overdue(seat, event, attempt), None)
+            state = await mail.lapse(seat, event, attempt)
+            came_to(desk, Overdue(seat, event, attempt), state, house.clock.monotonic())
         chair.unresolved.clear()
         taken = await mail.take(seat, ask, limits=desk.limits, budget=budget)
     if not taken.again:
-        chair.contents.clear()
         await _left(house, chair, taken.events)
     return tuple([_shown(house, chair, each) for each in taken.events])
 
@@ -200,9 +200,11 @@ def _shown(house: House, chair: Chair, event: SeatEvent) -> SeatEvent:
 async def _left(house: House, chair: Chair, events: Sequence[SeatEvent]) -> None:
     """These may have been seen from now on."""
     desk, now = house.desk, house.clock.monotonic()
+    open_ones = {(one.event, one.attempt) for one in desk.given if one.seat == chair.seat.id}
+    chair.contents = {key: one for key, one in chair.contents.items() if key in open_ones}
     for event in events:
         key = Overdue(chair.seat.id, event.id, event.attempt)
-        overdue_at(desk, key, now + desk.limits.acknowledge)
+        came_to(desk, key, SeatState.ATTEMPTING, now)
         if event.source != SOURCE and chair.seat.conversation is not None:
             # The harness drives now: what the lane remembers of the log is not all of it.
             house.lane.evict(chair.seat.conversation)

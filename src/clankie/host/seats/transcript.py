@@ -8,7 +8,7 @@ from clankie.core.errors import UncertainError
 from clankie.core.seat import Activity, EntryKind
 from clankie.core.session import parked_until
 from clankie.host import journal
-from clankie.host.seats.desk import Overdue, overdue_at
+from clankie.host.seats.desk import Overdue, came_to
 from clankie.host.seats.keeping import refresh, unpark
 from clankie.host.seats.session import adopt
 from clankie.host.waiting import to_the_end
@@ -90,8 +90,8 @@ async def _deadlines(house: House, chair: Chair, synced: Synced) -> None:
     desk, now = house.desk, house.clock.monotonic()
     for one in await house.store.mail.in_flight(chair.seat.id):
         key = Overdue(chair.seat.id, one.event.id, one.event.attempt)
-        if one.event.id in synced.proven and key not in desk.acknowledged:
-            overdue_at(desk, key, now + desk.limits.reply, acknowledged=True)
+        if one.event.id in synced.proven:
+            came_to(desk, key, one.state, now)
 
 
 async def _limits(
