@@ -153,10 +153,29 @@ def test_answered_is_only_what_was_answered(run: Any, given: Any, state: str) ->
     assert row["state"] == state
 
 
-def test_a_queue_that_its_seat_left_is_not_sent(run: Any) -> None:
-    events = [OWN[0], event(2, "turn", phase="failed", code="seat_left", delivery_id="a")]
-    row, *_ = told(run, events, {"a": receipt(None, mode="queue") | {"state": "not_sent"}})
-    assert row["state"] == "not_sent"
+@pytest.mark.parametrize(
+    ("turns", "state"),
+    [
+        ([{"phase": "cancelled", "code": "seat_left"}], "not_sent"),
+        ([{"phase": "cancelled"}], "cancelled"),
+        ([{"phase": "started"}, {"phase": "cancelled", "code": "operator_interrupt"}], "cancelled"),
+    ],
+)
+def test_what_ended_for_a_reason_before_it_was_given_out_was_not_sent(
+    run: Any, turns: list[dict[str, str]], state: str
+) -> None:
+    # proves: SEAT-8
+    steps = [event(2 + n, "turn", delivery_id="a", **one) for n, one in enumerate(turns)]
+    row, *_ = told(run, [OWN[0], *steps], {"a": receipt(None, mode="queue")})
+    assert row["state"] == state
+    assert ("went away" in (row.get("sentence") or "")) is (state == "not_sent")
+
+
+def test_notices_name_the_harness_as_people_do(run: Any) -> None:
+    notices = ["claude drives this conversation now.", "sudo drives", "A claude drives"]
+    events = [event(1 + n, "notice", code="x", text=text) for n, text in enumerate(notices)]
+    shown = [row["text"] for row in told(run, events, {})]
+    assert shown == ["Claude Code drives this conversation now.", *notices[1:]]
 
 
 def test_the_evidence_of_a_doubt_names_seat_session_acknowledgement_and_proof(run: Any) -> None:

@@ -56,6 +56,8 @@ def serve(answers: Answers) -> int:
         "limit_files": limit_files,
     }
     obey(verbs, answers)
+    # Real seats, but for a test that says itself who stands where.
+    stands = os.environ.pop("CLANKIE_TEST_STANDS", None) is not None
     point = os.environ.pop("CLANKIE_TEST_DIES_AT", None)
     if point is not None:
         deadly.arm(point, int(os.environ.pop("CLANKIE_TEST_VISIT", "1")))
@@ -66,7 +68,8 @@ def serve(answers: Answers) -> int:
         credentials=FileCredentials(config.home / "credentials.json", os.environ),
         bank=Always(bank(*TOOLS.values(), leave_mark(effects))),
     )
-    return run(config, Ports(crash=deadly, lane=WitnessedLane(lane, effects), seats=seats))
+    lanes = WitnessedLane(lane, effects)
+    return run(config, Ports(crash=deadly, lane=lanes, seats=seats if stands else None))
 
 
 if __name__ == "__main__":

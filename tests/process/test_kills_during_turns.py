@@ -172,7 +172,7 @@ def test_what_is_given_back_for_a_seat_waits_for_whoever_is_there_then(
     place: Place, point: str
 ) -> None:
     # proves: FENCE-5, FENCE-6
-    service = place.start()
+    service = place.start(CLANKIE_TEST_STANDS="1")
     service.tell("stand", "live")
     service.die_at(point)
     place.send(service, "m-1", "say")
@@ -188,7 +188,7 @@ def test_what_is_given_back_for_a_seat_waits_for_whoever_is_there_then(
 @dies_at("refuse")
 def test_what_no_driver_may_run_fails_once_and_no_model_is_asked(place: Place, point: str) -> None:
     # proves: FENCE-2, FENCE-8
-    service = place.start()
+    service = place.start(CLANKIE_TEST_STANDS="1")
     service.tell("stand", "remote")
     service.die_at(point)
     place.send(service, "m-1", "say")

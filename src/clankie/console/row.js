@@ -100,7 +100,7 @@ function question(row, desk) {
   const refused = row.state === "refused";
   return h("footer.question", { data: { state: row.state } },
     h("p", null, h("b", null, icon(GLYPHS[row.state]), STATES[row.state]), " ", row.sentence || ""),
-    row.attempt && row.state === "uncertain" ? h("dl.proof", null, evidence(row.attempt, row.harness, moment).map(([name, value]) => h("div", null, h("dt", null, name), h("dd", null, value)))) : null,
+    row.attempt && row.state === "uncertain" ? h("dl.proof", null, evidence(row.attempt, row.harness, moment).map(([name, value]) => h("div", null, h("dt", null, name), " ", h("dd", null, value)))) : null,
     h("div.buttons", null,
       refused ? null : button("look", "Look"),
       refused ? button("take-back", "Edit it") : button("again", "Send again"),
@@ -141,11 +141,11 @@ function partial(row) {
 
 /** What a harness was told of what the service did: a line, and a way to what it was. */
 function handoff(row, desk) {
-  const { from, to } = row;
+  const { from, to, begins } = row;
   const range = row.phase !== "open" && to > from;
   return h("p.row.notice.handoff", { data: { phase: row.phase } },
     icon("swap"), h("span", null, `${told(row.phase, row.name)}.`,
-      range ? [" ", h("button.chip", { title: "Go to the first of it", onclick: () => desk.show(from + 1) }, to === from + 1 ? `Entry ${to}` : `Entries ${from + 1} to ${to}`)] : null),
+      range ? [" ", h("button.chip", { title: `Entries ${begins} to ${to}`, onclick: () => desk.show(begins) }, "Show it")] : null),
     when(row.until ?? row.at));
 }
 

@@ -4,7 +4,7 @@
 //         only where it knows more (closed as unknown, joined).
 // Rule 2: a row's `key` stays the same for its life; `sig` changes with what it shows.
 
-import { atSeat, harness, inFlight, standingAtSeat } from "./seatwords.js";
+import { atSeat, harness, inFlight, named, standingAtSeat, unsent } from "./seatwords.js";
 import { dayKey, oneLine } from "./words.js";
 
 const PHASES = { admitted: "queued", started: "running", completed: "settled" };
@@ -28,7 +28,10 @@ export function deliveries(events) {
     else if (event.kind === "tool" && event.phase === "started") of(id).tools += 1;
     else if (event.kind === "turn") {
       const one = of(id);
+      const waited = one.state === "queued";
       one.state = PHASES[event.phase] ?? event.phase;
+      // Ended with a reason before any driver had it; the owner's own cancelling gives none.
+      if (one.state === "cancelled" && waited && event.code) one.state = "not_sent";
       if (one.state === "failed" && NOT_SENT.has(event.code)) one.state = "not_sent";
       one.code = event.code;
       one.detail = event.detail;
@@ -61,6 +64,7 @@ class Teller {
     this.seat = seat ?? null;
     this.names = names ?? {};
     this.handoffs = new Map();
+    this.heard = null; // the harness that spoke last
     this.before = null; // the newest delivery that a seat has in flight
     this.known = deliveries(events);
     this.receipts = receipts ?? new Map();
@@ -84,7 +88,9 @@ class Teller {
     else if (event.kind === "handoff") this.#date(day, event.at), this.#handoff(event);
     else if (event.kind === "notice" || event.kind === "reset") {
       this.#date(day, event.at);
-      this.add({ key: `e${event.cursor}`, type: event.kind, ...pick(event) });
+      const row = pick(event);
+      if (event.kind === "notice") row.text = named(row.text);
+      this.add({ key: `e${event.cursor}`, type: event.kind, ...row });
       this.last = null;
     }
   }
@@ -124,8 +130,8 @@ class Teller {
     if (receipt?.mode === "steer" && state === "queued") state = "joining";
     if (receipt?.attempts?.at(-1)?.into && state === "running") state = "steered";
     if (receipt?.state === "absorbed" && state === "settled") state = "absorbed";
-    if (receipt?.state === "not_sent" && state === "failed") state = "not_sent";
-    const facts = { sentence: receipt?.detail || known.detail, code: known.code, tools: known.tools };
+    const why = state === "not_sent" ? unsent(known.code) : "";
+    const facts = { sentence: receipt?.detail || known.detail || why, code: known.code, tools: known.tools };
     return { state, ...facts, ...this.#atSeat(delivery, state, receipt) };
   }
 
@@ -140,12 +146,13 @@ class Teller {
 
   #name(seat) {
     const id = seat ?? this.seat?.seat;
-    return harness(this.names[id] ?? (id === this.seat?.seat ? this.seat?.harness : null));
+    return harness(this.names[id] ?? (id === this.seat?.seat ? this.seat?.harness : null) ?? this.heard, "the harness");
   }
 
   /** Who speaks from a seat: the message says which harness it is, where it knows. */
   #harness(event) {
-    return event.source ? harness(event.source) : this.#name(event.author.id);
+    this.heard = event.source ?? this.heard;
+    return event.source ? harness(event.source) : harness(this.names[event.author.id] ?? (event.author.id === this.seat?.seat ? this.seat.harness : null));
   }
 
   /** One row says when a span opened, another how its handover stands. */
@@ -155,7 +162,9 @@ class Teller {
     // Refused for certain, it is open again.
     if (phase === "open" && sent) return this.#step(sent, { phase: "refused", until: event.at });
     const key = phase === "open" || phase === "none" ? `h${span}/open` : `h${span}`;
-    const facts = { ...pick(event), name: this.#name(null), from, to };
+    // The service began where the span opened; without that event, after what the harness had.
+    const begins = this.handoffs.get(`h${span}/open`)?.cursor ?? from + 1;
+    const facts = { ...pick(event), name: this.#name(null), from, to, begins };
     const begun = this.handoffs.get(key);
     if (begun) this.#step(begun, { phase, to: to ?? begun.to, until: event.at });
     else if (phase !== "none") this.handoffs.set(key, this.add({ key, type: "handoff", ...facts }));
@@ -221,10 +230,10 @@ class Teller {
 }
 
 /** What of a row may change while its key stays. */
-function signature({ type, at, state, phase, about, usage, result, sentence, version, words, harness: by, attempt, to }) {
+function signature({ type, at, state, phase, about, usage, result, sentence, version, words, harness: by, attempt, to, name, text }) {
   const cost = usage ? `${usage.input_tokens}/${usage.output_tokens}/${usage.cost_usd}` : "";
   const proof = attempt ? `${attempt.n}/${attempt.state}/${attempt.evidence?.acknowledged_at}/${attempt.evidence?.proof}` : "";
-  return [type, at, state, phase, about, cost, result, sentence, version, words, by, proof, to].join("\u0000");
+  return [type, at, state, phase, about, cost, result, sentence, version, words, by, proof, to, type === "tool" ? "" : name, type === "notice" ? text : ""].join("\u0000");
 }
 
 function pick(event) {

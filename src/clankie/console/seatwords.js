@@ -8,7 +8,20 @@ import { count, oneLine, time } from "./words.js";
 const HARNESSES = { claude: "Claude Code", "claude-code": "Claude Code", codex: "Codex", pi: "pi", opencode: "opencode" };
 
 /** A harness as people call it. */
-export const harness = (name) => HARNESSES[name] ?? (oneLine(String(name ?? ""), 40) || "The harness");
+export const harness = (name, otherwise = "The harness") => HARNESSES[name] ?? (oneLine(String(name ?? ""), 40) || otherwise);
+
+/** A sentence of the service that begins with a harness's id, with its name. */
+export const named = (text) => String(text ?? "").replace(/^[a-z]+(-[a-z]+)*(?= )/, (id) => HARNESSES[id] ?? id);
+
+const UNSENT = {
+  conversation_closed: "The conversation was closed before its turn came.",
+  seat_left: "It was queued behind the turn of a seat, and that went away.",
+  seat_parked: "It was queued behind the turn of a seat, and that reached its usage limit.",
+  detached: "It was queued behind the turn of a seat, and that was detached.",
+};
+
+/** Why a message that waited went nowhere. */
+export const unsent = (code) => UNSENT[code] ?? "It waited for a driver that let it go.";
 
 /** "32 s", "1 min 05 s", "2 h 10 min": what is left until then, never below nothing. */
 export function left(until, now) {
@@ -140,9 +153,10 @@ const HANDOFFS = {
 
 /** A step of a handoff in a sentence. */
 export function handoff(phase, name) {
-  if (phase === "open") return `From here the service answers. ${name} gets it in one piece when it is back`;
+  if (phase === "open") return `From here the service answers, and ${name} gets it in one piece when it is back`;
   if (phase === "none") return "From here the service answered. Nothing of it is left to hand over";
-  return (HANDOFFS[phase] ?? ((who) => `What the service did meanwhile, for ${who}: ${oneLine(String(phase), 40)}`))(name);
+  const who = phase === "refused" ? name[0].toUpperCase() + name.slice(1) : name;
+  return (HANDOFFS[phase] ?? (() => `What the service did meanwhile, for ${name}: ${oneLine(String(phase), 40)}`))(who);
 }
 
 /** What waits at a seat and what it may have, in a phrase; "" for nothing. */

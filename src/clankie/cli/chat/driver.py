@@ -26,6 +26,12 @@ def harness(name: object) -> str:
     return NAMES.get(str(name), line(str(name or ""), 40) or "The harness")
 
 
+def named(text: str) -> str:
+    """A sentence of the service that begins with a harness's id, with its name."""
+    first, space, rest = text.partition(" ")
+    return f"{NAMES.get(first, first)}{space}{rest}"
+
+
 def seat_of(conversation: Json) -> Json | None:
     """What the list says of the seat that drives; None where the service does."""
     driver = part(conversation, "driver")

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from clankie.cli.chat.driver import HANDOFFS, harness
+from clankie.cli.chat.driver import HANDOFFS, harness, named
 from clankie.cli.chat.marks import BLANK, BODY, Line, Markdown, said
 from clankie.cli.clean import line, plain
 from clankie.cli.client import items
@@ -380,7 +380,7 @@ def _attached(wire: Json) -> list[Line]:
 
 
 def _notice(wire: Json) -> list[Line]:
-    text = line(str(wire.get("text") or wire.get("code") or ""), 600)
+    text = line(named(str(wire.get("text") or wire.get("code") or "")), 600)
     return [BLANK, Line((("warn", "! "), ("", text)))]
 
 
