@@ -7,13 +7,15 @@ import pytest
 
 from api.kit import Api, open_api
 from api.sockets import Served, on_sockets
+from clankie.wiring.processes import LinuxProcesses
 from fakes.clock import FakeClock
 from fakes.hall import Machine
 
 
 @pytest.fixture
 async def api(tmp_path: Path) -> AsyncIterator[Api]:
-    async with Machine(tmp_path, FakeClock()).on() as hall:
+    # Whoever registers a seat here is this very process, as the kernel knows it.
+    async with Machine(tmp_path, FakeClock(), processes=LinuxProcesses()).on() as hall:
         yield open_api(hall, tmp_path)
 
 

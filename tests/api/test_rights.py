@@ -27,7 +27,13 @@ NAMES = {
     "{token}": "t-unknown",
     "{name}": "model",
     "{digest}": "0" * 64,
+    "{event:delivery}": "m-unknown",
+    "{seat}": "seat-unknown",
+    "{approval}": "q-unknown",
 }
+BINDING = "0f8fad5b-d9cb-469f-a165-70867728950e"
+TAKEN = {"binding": BINDING, "attempt": 1}
+EVENT = "/v1/seats/{seat}/events/{event:delivery}"
 BODIES: dict[tuple[str, str], object] = {
     ("POST", "/v1/conversations"): {"request_id": "r-1", "name": "side", "kind": "global"},
     ("PATCH", "/v1/conversations/{conversation}"): {"name": "new", "expected_revision": 0},
@@ -43,8 +49,24 @@ BODIES: dict[tuple[str, str], object] = {
     ("POST", "/v1/login"): {"code": "WRONG234"},
     ("PUT", "/v1/conversations/{conversation}/goal"): {"text": "go on", "token_budget": 1},
     ("POST", "/v1/mcp-servers/{name}/agree"): {"hash": "abc"},
+    ("POST", "/v1/seats/grants"): {"harness": "claude"},
+    ("POST", "/v1/seats"): {
+        "grant": "none",
+        "harness": "claude",
+        "native": {"session_id": "s-1", "pid": 1},
+    },
+    ("PUT", "/v1/seats/{seat}/attachment"): {"conversation": HEAD, "expected": None},
+    ("POST", "/v1/seats/{seat}/session-start"): {"projection_id": "p-1"},
+    ("POST", f"{EVENT}/ack"): TAKEN,
+    ("POST", f"{EVENT}/refuse"): {**TAKEN, "reason": "busy"},
+    ("POST", f"{EVENT}/reply"): {**TAKEN, "text": "hi"},
+    ("POST", "/v1/seats/{seat}/transcript"): {"session_id": "s-1", "entries": []},
+    ("POST", "/v1/seats/{seat}/approvals"): {"id": "q-1", "summary": "May I?"},
+    ("POST", "/v1/approvals/{approval}"): {"decision": "deny", "expected_state": "pending"},
+    ("POST", "/v1/mcp"): {},
 }
 QUERIES = {
+    ("GET", "/v1/seats/{seat}/events"): f"?binding={BINDING}&poll_id=p-1",
     ("GET", "/v1/conversations/{conversation}/html"): "?cursors=1",
     ("GET", "/v1/conversations/{conversation}/search"): "?q=word",
     ("POST", "/v1/attachments"): "?name=a.txt",
@@ -92,7 +114,7 @@ async def test_every_route_stands_in_the_table_of_rights(api: Api) -> None:
 
 
 async def test_no_route_of_a_later_part_answers_yet(api: Api) -> None:
-    for path in ("seats", "roster", "rooms", "play", "approvals", "mcp", "renders", "fleets"):
+    for path in ("roster", "rooms", "play", "renders", "fleets"):
         answer = await api.get(f"/v1/{path}")
         assert (answer.status, answer.code) == (404, "not_found")
 
@@ -104,6 +126,8 @@ async def test_each_principal_may_use_its_routes_and_no_others(
     # proves: BASE-3, CONV-2
     secret, side = await api.token(principal), await api.hall.make("side")
     for route, allowed in sorted(RIGHTS.items()):
+        if route == ("POST", "/v1/seats"):
+            continue  # it asks for no token, and is for the unix socket alone
         answer = await asked(api, route, secret, side)
         refused = answer.status == 403
         assert refused is (route not in PUBLIC and principal not in allowed), (route, answer)
@@ -114,7 +138,8 @@ async def test_each_principal_may_use_its_routes_and_no_others(
 async def test_without_a_token_only_health_login_and_the_empty_console_answer(api: Api) -> None:
     # proves: BASE-3
     console = {("GET", "/"), ("GET", "/login"), ("GET", "/console/{file}")}
-    assert console | {("GET", "/v1/health"), ("POST", "/v1/login")} == PUBLIC
+    proven = {("POST", "/v1/seats")}  # by a grant
+    assert console | proven | {("GET", "/v1/health"), ("POST", "/v1/login")} == PUBLIC
     for route in sorted(set(RIGHTS) - PUBLIC):
         answer = await asked(api, route, None)
         assert (answer.status, answer.code) == (401, "token_missing"), route

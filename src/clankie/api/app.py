@@ -14,6 +14,7 @@ from starlette.routing import Route, Router
 from clankie import __version__
 from clankie.api import (
     attachments,
+    bank_door,
     console,
     conversations,
     credentials,
@@ -26,6 +27,9 @@ from clankie.api import (
     models,
     openapi,
     reading,
+    seat_events,
+    seat_poll,
+    seats,
     service,
     settings,
     tokens,
@@ -52,6 +56,8 @@ _RESOURCES = (
     models,
     service,
     login,
+    seats,
+    seat_events,
 )
 
 _PARAMETER: Final = re.compile(r"\{[^}]*\}")
@@ -63,6 +69,7 @@ class Routes:
     def __init__(self) -> None:
         self.framework = _framework()
         self.hot: list[BaseRoute] = [*inputs.routes(), *events.routes(), *feed.routes()]
+        self.hot += [*seat_poll.routes(), *bank_door.routes()]
         self.hot += [*attachments.routes(), *reading.hot_routes(), *console.routes()]
         self.hot.extend(openapi.routes(self.framework))
         self._router = Router(self.hot, redirect_slashes=False, default=self.framework)

@@ -8,12 +8,13 @@ from fastapi import Query
 from pydantic import Field
 from starlette.responses import PlainTextResponse
 
+from clankie.api import seat_wire
 from clankie.api.bodies import DELIVERY, Body, Revision
 from clankie.api.call import Asked, Here
 from clankie.api.replies import Json
 from clankie.api.routing import router
 from clankie.core import ids
-from clankie.core.conversation import Kind, body_to_wire, conversation_to_wire, kind_name
+from clankie.core.conversation import Kind, body_to_wire, kind_name
 from clankie.core.projection import Entry
 from clankie.host import cancel as cancelling
 from clankie.host import conversations, selfstate
@@ -67,7 +68,7 @@ async def list_conversations(
     """All conversations of that state, in order of creation."""
     found = await call.house.store.conversations.list()
     wanted = [one for one in found if state == "all" or one.closed is (state == "closed")]
-    return Json({"conversations": [conversation_to_wire(one) for one in wanted]})
+    return Json({"conversations": [seat_wire.conversation(call.house, one) for one in wanted]})
 
 
 @routes.post("/v1/conversations", status_code=201)
@@ -81,14 +82,14 @@ async def create_conversation(call: Asked, body: NewConversationBody) -> Json:
         directory=body.directory,
         by=call.author,
     )
-    return Json(conversation_to_wire(made), 201 if fresh else 200)
+    return Json(seat_wire.conversation(call.house, made), 201 if fresh else 200)
 
 
 @routes.get(_HERE)
 async def read_conversation(call: Asked, conversation: Here) -> Json:
     """How it stands."""
     found = await call.house.store.conversations.get(call.sees(conversation))
-    return Json(conversation_to_wire(found))
+    return Json(seat_wire.conversation(call.house, found))
 
 
 @routes.patch(_HERE)
@@ -100,14 +101,15 @@ async def change_conversation(call: Asked, conversation: Here, body: ChangeBody)
         revision = after.revision
     if "model" in body.model_fields_set:
         after = await conversations.set_model(house, conversation, body.model, revision)
-    return Json(conversation_to_wire(after or await house.store.conversations.get(conversation)))
+    after = after or await house.store.conversations.get(conversation)
+    return Json(seat_wire.conversation(house, after))
 
 
 @routes.delete(_HERE)
 async def close_conversation(call: Asked, conversation: Here) -> Json:
     """Close it: what waits is not sent, the log stays readable."""
     after = await conversations.close(call.house, conversation, call.author)
-    return Json(conversation_to_wire(after))
+    return Json(seat_wire.conversation(call.house, after))
 
 
 @routes.post(f"{_HERE}/purge")
@@ -117,14 +119,14 @@ async def purge_conversation(call: Asked, conversation: Here) -> Json:
         after = await conversations.purge(call.house, conversation)
     finally:
         call.door.rendered.forget(conversation)
-    return Json(conversation_to_wire(after))
+    return Json(seat_wire.conversation(call.house, after))
 
 
 @routes.post(f"{_HERE}/reset")
 async def reset_conversation(call: Asked, conversation: Here, body: ResetBody) -> Json:
     """Projections begin afresh after a marker; nothing is deleted."""
     after = await conversations.reset(call.house, conversation, body.expected_revision, call.author)
-    return Json(conversation_to_wire(after))
+    return Json(seat_wire.conversation(call.house, after))
 
 
 @routes.post(f"{_HERE}/cancel")

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from clankie.api import seat_wire
 from clankie.api.routing import plain
 from clankie.api.sse import changed_within, stream
-from clankie.core.conversation import conversation_to_wire
 from clankie.core.errors import ConversationNotFoundError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ async def follow(house: House) -> AsyncGenerator[list[bytes], None]:
     """Frames of rows; [] is a heartbeat."""
     version, _ = house.feed.changed_since(0)
     listed = await house.store.conversations.list()
-    yield [row(one) for one in listed if not one.closed]
+    yield [row(house, one) for one in listed if not one.closed]
     while not house.stopping:
         changed = house.feed.listed()
         now, names = house.feed.changed_since(version)
@@ -58,9 +58,9 @@ async def _rows(house: House, names: list[str]) -> list[bytes]:
     if len(names) > _MANY:
         wanted = set(names)
         listed = await house.store.conversations.list()
-        return [row(one) for one in listed if one.id in wanted]
+        return [row(house, one) for one in listed if one.id in wanted]
     found = await asyncio.gather(*(_one(house, name) for name in names))
-    return [row(one) for one in found if one is not None]
+    return [row(house, one) for one in found if one is not None]
 
 
 async def _one(house: House, name: str) -> Conversation | None:
@@ -70,9 +70,9 @@ async def _one(house: House, name: str) -> Conversation | None:
         return None  # it was removed since; its absence is what the next list shows
 
 
-def row(conversation: Conversation) -> bytes:
+def row(house: House, conversation: Conversation) -> bytes:
     """One event: how a conversation stands."""
-    wire = conversation_to_wire(conversation)
+    wire = seat_wire.conversation(house, conversation)
     body: dict[str, Any] = {"conversation": conversation.id}
     body.update((name, wire[name]) for name in _FIELDS)
     return b"data: %b\n\n" % msgspec.json.encode(body)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from clankie.api import attachments, problems
 from clankie.api.auth import identify
@@ -11,6 +11,10 @@ from clankie.api.guard import BODY_LIMIT, HEAD, Exchange, Names, read_head
 from clankie.api.rights import public
 from clankie.core.errors import RefusedError
 from clankie.host import journal
+
+TRANSCRIPT: Final = "/transcript"
+TRANSCRIPT_LIMIT: Final = 786_432
+"""Bytes of one batch of a transcript."""
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -55,6 +59,8 @@ class Gate:
     def _bound(self, scope: Scope) -> int:
         if scope["path"] == attachments.PATH:
             return self.door.house.settings.attachments.bytes
+        if scope["path"].endswith(TRANSCRIPT):
+            return TRANSCRIPT_LIMIT
         return BODY_LIMIT
 
     async def _websocket(self, scope: Scope, send: Send) -> None:

@@ -9,22 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from fastapi.openapi.utils import get_openapi
 
+from clankie.api import seat_schemas
 from clankie.api.problems import MEDIA_TYPE, STATUS
 from clankie.api.replies import Reply
 from clankie.api.rights import PUBLIC
 from clankie.api.routing import plain
-from clankie.api.schemas import (
-    COMPONENTS,
-    COUNT,
-    DIGEST,
-    FILE_NAME,
-    NUMBER,
-    TEXT,
-    UPLOADS,
-    Schema,
-    ref,
-    shape,
-)
+from clankie.api.schema_words import COUNT, NUMBER, TEXT, Schema, ref, shape
+from clankie.api.schemas import COMPONENTS, DIGEST, FILE_NAME, UPLOADS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -39,6 +30,7 @@ _JSON: Final = "application/json"
 _SSE: Final = "text/event-stream"
 _PATHS: Final = "paths"
 _LOGIN: Final = "/v1/login"
+_SEATS: Final = "/v1/seats"
 
 ANSWERS: Final[Mapping[tuple[str, str], Mapping[int, str]]] = {
     ("GET", "/v1/health"): {200: "Health"},
@@ -91,6 +83,7 @@ ANSWERS: Final[Mapping[tuple[str, str], Mapping[int, str]]] = {
     ("GET", "/v1/doctor"): {200: "Findings"},
     ("GET", "/v1/status"): {200: "Status"},
     ("GET", "/v1/metrics"): {200: "application/openmetrics-text"},
+    **seat_schemas.ANSWERS,
 }
 """What each route answers when all is well: a component, a media type, or nothing."""
 
@@ -171,7 +164,7 @@ def _answer(said: str, before: Mapping[str, Any], status: int) -> dict[str, Any]
 
 def _errors(operation: Mapping[str, Any], route: tuple[str, str]) -> Iterable[int]:
     found = set[int](_ALWAYS)
-    if route not in PUBLIC or route[1] == _LOGIN:
+    if route not in PUBLIC or route[1] in {_LOGIN, _SEATS}:
         found.update(_WITH_TOKEN)
     if "requestBody" in operation:
         found.update(_WITH_BODY)
@@ -253,6 +246,7 @@ def _hot() -> dict[str, dict[str, Any]]:
             }
         },
         **_attachments(),
+        **seat_schemas.hot(),
         "/v1/feed": {"get": _operation("read_feed", "One stream for lists of FeedRow.", "feed")},
     }
 

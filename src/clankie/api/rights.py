@@ -17,6 +17,9 @@ _OPERATOR: Final = frozenset({Principal.OPERATOR})
 _OWNERS: Final = frozenset({Principal.OPERATOR, Principal.DEVICE})
 _READERS: Final = frozenset({Principal.OPERATOR, Principal.DEVICE, Principal.SEAT})
 _METRICS: Final = frozenset({Principal.OPERATOR, Principal.METRICS})
+_SEATS: Final = frozenset({Principal.SEAT})
+"""What only the seat itself may say: that it took, refused, answered. Not even its operator."""
+_SEATED: Final = frozenset({Principal.OPERATOR, Principal.SEAT})
 _HOLDERS: Final = frozenset(
     {
         Principal.OPERATOR,
@@ -32,6 +35,8 @@ NOBODY: Final[frozenset[Principal]] = frozenset()
 
 _HERE: Final = "/v1/conversations/{conversation}"
 _DELIVERY: Final = "/v1/deliveries/{delivery:delivery}"
+_SEAT: Final = "/v1/seats/{seat}"
+_SEAT_EVENT: Final = f"{_SEAT}/events/{{event:delivery}}"
 
 RIGHTS: Final[Mapping[tuple[str, str], frozenset[Principal]]] = {
     ("GET", "/"): NOBODY,
@@ -87,6 +92,23 @@ RIGHTS: Final[Mapping[tuple[str, str], frozenset[Principal]]] = {
     ("GET", "/v1/doctor"): _OPERATOR,
     ("GET", "/v1/status"): _OPERATOR,
     ("GET", "/v1/metrics"): _METRICS,
+    ("POST", "/v1/seats/grants"): _OPERATOR,
+    ("POST", "/v1/seats"): NOBODY,
+    ("GET", "/v1/seats"): _OPERATOR,
+    ("DELETE", _SEAT): _OPERATOR,
+    ("PUT", f"{_SEAT}/attachment"): _SEATED,
+    ("DELETE", f"{_SEAT}/attachment"): _SEATED,
+    ("POST", f"{_SEAT}/session-start"): _SEATS,
+    ("GET", f"{_SEAT}/events"): _SEATS,
+    ("POST", f"{_SEAT_EVENT}/ack"): _SEATS,
+    ("POST", f"{_SEAT_EVENT}/refuse"): _SEATS,
+    ("POST", f"{_SEAT_EVENT}/reply"): _SEATS,
+    ("POST", f"{_SEAT}/transcript"): _SEATED,
+    ("POST", f"{_SEAT}/approvals"): _SEATS,
+    ("GET", "/v1/approvals"): _OPERATOR,
+    ("POST", "/v1/approvals/{approval}"): _OPERATOR,
+    ("POST", "/v1/mcp"): _SEATS,
+    ("DELETE", "/v1/mcp"): _SEATS,
 }
 
 PUBLIC: Final = frozenset(route for route, who in RIGHTS.items() if who is NOBODY)

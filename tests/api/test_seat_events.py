@@ -1,0 +1,280 @@
+"""What a seat says of its events over HTTP, what it syncs, and what it asks its owner."""
+
+import asyncio
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from api.bridge import SESSION, Bridge, seated
+from api.kit import HERE, Api
+from clankie.api.seat_bodies import ENTRIES, TEXT_LIMIT
+from clankie.core.admission import Origin
+from clankie.core.conversation import Author, Principal, timestamp
+from clankie.core.seat import delivery_uuid
+
+
+async def given(api: Api, bridge: Bridge, text: str = "hello", name: str = "m-1") -> dict[str, Any]:
+    """An owner's message, in a page of this seat."""
+    await bridge.poll()
+    await api.send(text, name)
+    [event] = await bridge.events()
+    return event
+
+
+async def escalated(api: Api, bridge: Bridge, name: str = "e-1") -> dict[str, Any]:
+    """Words of a channel that want an answer."""
+    await bridge.poll()
+    await api.hall.send(
+        "what is up?",
+        name,
+        origin=Origin.ESCALATION,
+        author=Author(Principal.CAPTAIN, "discord-main"),
+    )
+    [event] = await bridge.events()
+    assert event["reply"]
+    return event
+
+
+def row(api: Api, number: int, kind: str = "user", **more: Any) -> dict[str, Any]:
+    at = timestamp(api.hall.clock.now() + timedelta(seconds=number))
+    return {"id": f"row-{number}", "kind": kind, "text": f"line {number}", "at": at, **more}
+
+
+# ── acknowledge, refuse, reply ───────────────────────────────────────────────────────────────────
+
+
+async def test_an_acknowledgement_says_it_once_and_may_say_it_again(api: Api) -> None:
+    # proves: SEAT-4
+    bridge = await seated(api)
+    event = await given(api, bridge)
+    for _ in range(2):
+        answer = await bridge.say(event, "ack")
+        assert (answer.status, answer.json) == (200, {"state": "taken"})
+    late = await bridge.say(event, "refuse", reason="too late")
+    assert (late.status, late.code) == (409, "transition_refused")
+    wrong = await bridge.say({**event, "attempt": 7}, "ack")
+    assert (wrong.status, wrong.code) == (404, "event_not_found")
+    for name in ("m-9", "device-x/m-9", "h-none"):
+        unknown = await bridge.say({**event, "id": name}, "ack")
+        assert (unknown.status, unknown.code) == (404, "event_not_found")
+
+
+async def test_what_is_refused_runs_on_the_service_lane_once(api: Api) -> None:
+    # proves: FENCE-5
+    bridge = await seated(api)
+    event = await given(api, bridge)
+    answer = await bridge.say(event, "refuse", reason="a dialog is open")
+    assert answer.json == {"state": "refused"}
+    await api.settled("m-1")
+    receipt = (await api.get("/v1/deliveries/m-1")).json
+    kinds = [one["destination"]["kind"] for one in receipt["attempts"]]
+    assert (receipt["state"], kinds) == ("settled", ["seat", "service"])
+
+
+async def test_an_answer_is_published_once(api: Api) -> None:
+    # proves: SEAT-3
+    bridge = await seated(api)
+    event = await escalated(api, bridge)
+    for _ in range(2):
+        answer = await bridge.say(event, "reply", text="all well")
+        assert (answer.status, answer.json) == (200, {"state": "replied"})
+    other = await bridge.say(event, "reply", text="not well")
+    assert (other.status, other.code) == (409, "delivery_conflict")
+    assert (await api.hall.said()).count("all well") == 1
+
+
+async def test_what_wants_no_answer_gets_none(api: Api) -> None:
+    bridge = await seated(api)
+    event = await given(api, bridge)
+    answer = await bridge.say(event, "reply", text="hi")
+    assert (answer.status, answer.code) == (409, "transition_refused")
+    assert await api.hall.said() == []
+
+
+@pytest.mark.parametrize(
+    ("what", "change", "path"),
+    [
+        ("ack", {"binding": "me"}, "binding"),
+        ("ack", {"attempt": 0}, "attempt"),
+        ("ack", {"attempt": "1"}, "attempt"),
+        ("refuse", {}, "reason"),
+        ("refuse", {"reason": ""}, "reason"),
+        ("reply", {"text": ""}, "text"),
+        ("reply", {"text": " \n"}, "text"),
+        ("reply", {"text": "x" * 65_537}, "text"),
+    ],
+)
+async def test_what_cannot_be_said_changes_nothing(
+    api: Api, what: str, change: dict[str, Any], path: str
+) -> None:
+    bridge = await seated(api)
+    event = await given(api, bridge)
+    answer = await bridge.say(event, what, **change)
+    assert (answer.status, answer.json["errors"][0]["path"]) == (422, path)
+    assert (await bridge.say(event, "ack")).json == {"state": "taken"}
+
+
+# ── the transcript ───────────────────────────────────────────────────────────────────────────────
+
+
+async def test_rows_stand_in_the_log_once_as_words_of_the_seat(api: Api) -> None:
+    # proves: SEC-4
+    bridge = await seated(api)
+    rows = [row(api, 1), row(api, 2, "assistant")]
+    assert (await bridge.sync(*rows)).json == {"accepted": 2, "duplicates": 0}
+    assert (await bridge.sync(*rows, row(api, 3))).json == {"accepted": 1, "duplicates": 2}
+    log = [one for one in await api.hall.log() if one["kind"] == "message"]
+    assert [(one["role"], one["text"]) for one in log] == [
+        ("external", "line 1"),
+        ("agent", "line 2"),
+        ("external", "line 3"),
+    ]
+    assert {(one["author"]["principal"], one["author"]["id"]) for one in log} == {
+        ("seat", bridge.seat)
+    }
+
+
+async def test_exact_evidence_proves_a_delivery_and_equal_words_do_not(api: Api) -> None:
+    # proves: SEC-4, FENCE-7
+    bridge = await seated(api)
+    event = await given(api, bridge)
+    proof = {"event": "m-1", "attempt": 1, "proof": "uuid", "value": "not-ours"}
+    await bridge.sync(row(api, 1, text="hello", delivery_evidence=proof))
+    receipt = (await api.get("/v1/deliveries/m-1")).json
+    assert receipt["attempts"][0]["state"] == "attempting"
+    proof["value"] = delivery_uuid("m-1", event["attempt"])
+    await bridge.sync(row(api, 2, text="hello", delivery_evidence=proof))
+    receipt = (await api.get("/v1/deliveries/m-1")).json
+    assert receipt["attempts"][0]["state"] == "accepted"
+
+
+async def test_long_words_are_cut_and_say_so(api: Api) -> None:
+    bridge = await seated(api)
+    await bridge.sync(row(api, 1, text="x" * (TEXT_LIMIT + 1)), row(api, 2, text="y" * TEXT_LIMIT))
+    cut, whole = [one["text"] for one in await api.hall.log() if one["kind"] == "message"]
+    assert len(cut) == TEXT_LIMIT
+    assert cut.endswith(f"[cut here: {TEXT_LIMIT + 1} characters in the harness]")
+    assert whole == "y" * TEXT_LIMIT
+
+
+async def test_the_operator_may_sync_and_nobody_else_but_the_seat(api: Api) -> None:
+    # proves: SEAT-1
+    bridge = await seated(api)
+    body = {"session_id": SESSION, "entries": [row(api, 1)]}
+    path = f"{bridge.path}/transcript"
+    assert (await api.post(path, body)).json == {"accepted": 1, "duplicates": 0}
+    for principal in (Principal.DEVICE, Principal.WORKER, Principal.METRICS):
+        answer = await api.post(path, body, token=await api.token(principal))
+        assert (answer.status, answer.code) == (403, "not_allowed")
+    assert (await api.post(path, body, token=None)).status == 401
+    assert (await api.post("/v1/seats/s-none/transcript", body)).code == "seat_not_found"
+
+
+async def test_a_session_of_another_conversation_is_refused(api: Api) -> None:
+    bridge = await seated(api)
+    await bridge.sync(row(api, 1))
+    other = await seated(api, await api.hall.make("side"), "session-2")
+    answer = await other.sync(row(api, 2))
+    assert (answer.status, answer.code) == (409, "session_conflict")
+
+
+@pytest.mark.parametrize(
+    ("change", "path"),
+    [
+        ({"kind": "thought"}, "entries.0.kind"),
+        ({"id": ""}, "entries.0.id"),
+        ({"at": "yesterday"}, "entries.0.at"),
+        ({"at": "2026-11-30T10:00:00"}, "entries.0.at"),
+        ({"at": "9999-12-31T23:59:59-23:00"}, "entries.0.at"),
+        ({"at": 1_700_000_000}, "entries.0.at"),
+        ({"text": 7}, "entries.0.text"),
+        ({"text": "a\0b"}, "entries.0.text"),
+        ({"tool": {"name": "Bash", "phase": "thinking"}}, "entries.0.tool.phase"),
+        ({"limit": {"window": "five_hour"}}, "entries.0.limit.occurred_at"),
+        ({"delivery_evidence": {"event": "m-1", "attempt": 1, "proof": "hope"}}, "entries.0."),
+    ],
+)
+async def test_a_row_that_cannot_be_is_refused_and_none_is_taken(
+    api: Api, change: dict[str, Any], path: str
+) -> None:
+    # proves: SEC-11
+    bridge = await seated(api)
+    answer = await bridge.sync({**row(api, 1), **change}, row(api, 2))
+    assert (answer.status, answer.code) == (422, "invalid_field")
+    assert answer.json["errors"][0]["path"].startswith(path)
+    assert [one for one in await api.hall.log() if one["kind"] == "message"] == []
+
+
+async def test_a_batch_is_bounded(api: Api) -> None:
+    # proves: SEC-11
+    bridge = await seated(api)
+    many = [row(api, number) for number in range(ENTRIES + 1)]
+    answer = await bridge.sync(*many)
+    assert (answer.status, answer.json["errors"][0]["path"]) == (422, "entries")
+    assert (await bridge.sync(*many[:-1])).json["accepted"] == ENTRIES
+    large = [row(api, 200 + number, text="x" * 16_000) for number in range(60)]
+    refused = await bridge.sync(*large)
+    assert (refused.status, refused.code) == (413, "body_too_large")
+    assert refused.json["limit"] == 786_432
+
+
+async def test_a_tool_of_the_harness_stands_in_the_log(api: Api) -> None:
+    bridge = await seated(api)
+    tool = {"name": "Bash", "call_id": "c-1", "phase": "started", "detail": "ls"}
+    assert (await bridge.sync(row(api, 1, "tool", text="", tool=tool))).json["accepted"] == 1
+    [found] = [one for one in await api.hall.log() if one["kind"] == "tool"]
+    assert (found["name"], found["phase"]) == ("Bash", "started")
+
+
+# ── approvals ────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_a_question_is_asked_once_and_its_answer_comes_with_a_poll(api: Api) -> None:
+    bridge = await seated(api)
+    asked = {"id": "q-1", "summary": "Run rm?", "detail": "rm -r build"}
+    first = await bridge.post("approvals", asked)
+    assert (first.status, first.json["state"]) == (201, "pending")
+    assert (await bridge.post("approvals", asked)).json == first.json
+    assert (await api.get("/v1/approvals")).json == [first.json]
+    answer = {"decision": "deny", "expected_state": "pending"}
+    async with asyncio.TaskGroup() as tasks:
+        polling = tasks.create_task(bridge.ask(wait=30))
+        await api.hall.clock.settle()
+        decided = await api.post("/v1/approvals/q-1", answer)
+    assert decided.json["state"] == "denied"
+    assert polling.result().json["decisions"] == [{"approval": "q-1", "decision": "deny"}]
+    again = await api.post("/v1/approvals/q-1", answer)
+    assert (again.status, again.code) == (409, "transition_refused")
+    unknown = await api.post("/v1/approvals/q-9", answer)
+    assert (unknown.status, unknown.code) == (404, "approval_not_found")
+
+
+async def test_only_the_owner_answers_a_question(api: Api) -> None:
+    bridge = await seated(api)
+    await bridge.post("approvals", {"id": "q-1", "summary": "May I?"})
+    answer = {"decision": "approve", "expected_state": "pending"}
+    for secret in (bridge.token, await api.token(Principal.DEVICE)):
+        assert (await api.post("/v1/approvals/q-1", answer, token=secret)).status == 403
+    assert (await api.get("/v1/approvals")).json[0]["state"] == "pending"
+    for body in ({**answer, "decision": "maybe"}, {**answer, "expected_state": "denied"}):
+        assert (await api.post("/v1/approvals/q-1", body)).status == 422
+
+
+# ── an owner's message from end to end ───────────────────────────────────────────────────────────
+
+
+async def test_an_owners_message_reaches_the_harness_and_its_answer_the_log(api: Api) -> None:
+    # proves: FENCE-2, SEAT-3
+    bridge = await seated(api)
+    event = await given(api, bridge)
+    await bridge.say(event, "ack")
+    proof = {"event": "m-1", "attempt": 1, "proof": "uuid", "value": delivery_uuid("m-1", 1)}
+    await bridge.sync(row(api, 1, text="hello", delivery_evidence=proof), activity="responding")
+    await bridge.sync(row(api, 2, "assistant", text="hi there"), activity="waiting")
+    receipt = (await api.get("/v1/deliveries/m-1")).json
+    assert (receipt["state"], receipt["attempts"][0]["state"]) == ("settled", "delivered")
+    page = (await api.get(f"{HERE}/events")).json["events"]
+    said = [(one["role"], one["text"]) for one in page if one["kind"] == "message"]
+    assert said == [("owner", "hello"), ("agent", "hi there")]
+    assert api.hall.lane.asked == []
