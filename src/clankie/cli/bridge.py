@@ -21,9 +21,7 @@ def bridge() -> None:
 
     A harness starts this by itself; `clankie seat open` sees to it.
     """
-    from mcp.server.stdio import stdio_server  # noqa: PLC0415 - only the bridge pays for it
-
-    from clankie.seats.bridge import Around, serve  # noqa: PLC0415 - as above
+    from clankie.seats.bridge import Around, on_stdio  # noqa: PLC0415 - only the bridge pays
 
     folder = _folder()
     pane = os.environ.get("TMUX_PANE") if os.environ.get("TMUX") else None
@@ -33,12 +31,7 @@ def bridge() -> None:
         panes=None if pane is None else seat_side.panes(),
         pane=pane,
     )
-
-    async def run() -> None:
-        async with stdio_server() as (reading, writing):
-            await serve(around, reading, writing)
-
-    asyncio.run(run())
+    asyncio.run(on_stdio(around))
 
 
 def _folder() -> Folder | None:

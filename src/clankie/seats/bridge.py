@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import mcp_types as types
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.runner import serve_loop
+from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 
 from clankie import __version__
@@ -64,6 +65,12 @@ class Around:
     pane: str | None = None
 
 
+async def on_stdio(around: Around) -> None:
+    """Serve the harness on standard input and output."""
+    async with stdio_server() as (reading, writing):
+        await serve(around, reading, writing)
+
+
 async def serve(
     around: Around,
     reading: ReadStream[SessionMessage | Exception],
@@ -77,7 +84,7 @@ async def serve(
         NotificationOptions(tools_changed=True), experimental_capabilities=CHANNEL
     )
     async with asyncio.TaskGroup() as group:
-        beside = []
+        beside: list[asyncio.Task[None]] = []
         if listed is not None:
             beside.append(group.create_task(_relist(listed, around, writing)))
         if folder is not None and not places.driven(folder):

@@ -27,7 +27,7 @@ from clankie.seats.service import (
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 
-    from clankie.core.seat import Activity, Entry
+    from clankie.core.seat import Activity, Entry, SeatEvent
     from clankie.seats.port import Question
     from clankie.seats.service import Answered, Json, SeatWireError
 
@@ -138,7 +138,8 @@ async def connected(
 
 
 def _page(answer: Json) -> Page:
-    events, malformed = [], []
+    events: list[SeatEvent] = []
+    malformed: list[tuple[str, int, str]] = []
     for one in answer.get("events", []):
         try:
             events.append(wire.event_of(one))

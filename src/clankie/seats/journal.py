@@ -178,9 +178,11 @@ def _lines(folder: Folder) -> Iterable[dict[str, Any]]:
 def _place(line: dict[str, Any], took: dict[Key, Took], typed: list[Typed]) -> None:
     try:
         if "digest" in line:
-            typed.append(Typed(**{**line, "at": datetime.fromisoformat(line["at"])}))
+            line["at"] = datetime.fromisoformat(line["at"])
+            typed.append(Typed(**line))
             return
-        one = Took(**{**line, "state": KnownState(line["state"])})
+        line["state"] = KnownState(line["state"])
+        one = Took(**line)
     except (TypeError, ValueError, KeyError):
         return
     took[one.event, one.attempt] = one

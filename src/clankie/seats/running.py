@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import uuid
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from clankie.seats import registration
 from clankie.seats.client import connected
@@ -48,8 +48,8 @@ class Tools:
 
 def reason(error: BaseException) -> str:
     """A failure in a sentence: of several that came together, the first."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
+    if isinstance(error, BaseExceptionGroup):
+        return reason(cast("BaseExceptionGroup[BaseException]", error).exceptions[0])
     return str(error) or type(error).__name__
 
 
