@@ -105,6 +105,7 @@ class Codex:
     model: Model
     notebook: Notebook = field(default_factory=Notebook)
     seen: list[Seen] = field(default_factory=list[Seen])
+    others: list[subprocess.Popen[bytes]] = field(default_factory=list[subprocess.Popen[bytes]])
 
     @property
     def means(self) -> Means:
@@ -129,10 +130,14 @@ class Codex:
         assert other.stdout is not None
         with other.stdout as said:
             assert said.readline()
+        self.others.append(other)
         return other
 
     def end(self) -> None:
         """Leave nothing behind: a test that failed may have left its server running."""
+        for other in self.others:
+            other.kill()
+            other.wait()
         try:
             record = json.loads((self.place.folder / "codex.json").read_text())
         except FileNotFoundError:

@@ -186,7 +186,7 @@ class CodexSeat:
                 thread.ends(turn)
                 self._out.put_nowait(_TurnEnded(thread, str(turn.get("id"))))
             case "item/started" | "item/completed":
-                thread.shows(threads.as_json(params.get("item")))
+                thread.shows(str(params.get("turnId")), threads.as_json(params.get("item")))
             case "serverRequest/resolved":
                 number = params.get("requestId")
                 self._questions = {
@@ -201,7 +201,7 @@ class CodexSeat:
 
     def _asked(self, said: Said) -> None:
         event = self._thread.starters.get(str(said.params.get("turnId")))
-        found = pending(said, event)
+        found = pending(said, event or None)
         if found is not None:
             self._questions[found.question.id] = found
             self._out.put_nowait(Seen(question=found.question))

@@ -100,14 +100,10 @@ class Hands:
 
     async def _start(self, thread: Thread, event: SeatEvent) -> Handed:
         client = delivery_uuid(event.id, event.attempt)
-        stands = thread.expect(client)
-        before = thread.turn
+        stands = thread.expect(client, event.id)
         try:
             found = await self._rpc.call("turn/start", _words(thread, event))
-            turn = str(as_json(found.get("turn")).get("id"))
-            if turn != before:
-                thread.started_by(event.id, turn)
-            thread.within(client, turn)
+            thread.within(client, str(as_json(found.get("turn")).get("id")))
             async with asyncio.timeout(_ROW):
                 shown = await stands
         except TimeoutError:

@@ -70,10 +70,15 @@ def resolved(path: Path) -> str:
     return str(path.resolve())
 
 
+def lives(record: Record) -> bool:
+    """Whether the very process of the record runs. One that ended and was not buried does not."""
+    same = record.began != "" and process.started_at(record.pid) == record.began
+    return same and not sockets.dead(record.pid)
+
+
 def stands(record: Record, ends: list[sockets.End] | None = None) -> bool:
     """Whether the server of the record runs still, and is what listens at its socket."""
-    if not record.began or process.started_at(record.pid) != record.began:
-        # Without a start there is no lifetime to compare: another process may have the id now.
+    if not lives(record):
         return False
     every = sockets.ends() if ends is None else ends
     holds = sockets.held(record.pid)

@@ -166,7 +166,11 @@ def _tool(kind: str, item: Json) -> Json:
     match kind:
         case "CommandExecution":
             command = item.get("command")
-            parts = [str(part) for part in cast("list[object]", command or [])]
+            parts = (
+                [str(one) for one in cast("list[object]", command)]
+                if (isinstance(command, list))
+                else []
+            )
             name, detail = "shell", parts[-1] if parts else ""
         case "McpToolCall":
             name = f"{item.get('server')}.{item.get('tool')}"
@@ -175,7 +179,7 @@ def _tool(kind: str, item: Json) -> Json:
             name, detail = "edit", ", ".join(_dict(item.get("changes")))
         case _:
             name, detail = "web_search", str(item.get("query", ""))
-    failed = item.get("status") in {"failed", "declined"} or item.get("exit_code") not in {None, 0}
+    failed = item.get("status") in ("failed", "declined") or item.get("exit_code") not in (None, 0)
     return {"name": name, "phase": "failed" if failed else "completed", "detail": _cut(detail)}
 
 

@@ -31,6 +31,8 @@ BACKLOG: Final = 20_000
 """Messages that may wait to be read."""
 CALLS: Final = 64
 TIMEOUT: Final = 20.0
+_GOODBYE: Final = 1.0
+"""Seconds for the other side to say goodbye."""
 _QUIET: Final = (
     "command/exec/outputDelta",
     "item/agentMessage/delta",
@@ -202,7 +204,12 @@ async def connected(path: Path) -> AsyncGenerator[Rpc]:
     """A connection to the app-server at this socket, after the handshake. Raises RpcError."""
     try:
         connection = await unix_connect(
-            str(path), uri="ws://localhost/", max_size=FRAME, compression=None, ping_interval=None
+            str(path),
+            uri="ws://localhost/",
+            max_size=FRAME,
+            compression=None,
+            ping_interval=None,
+            close_timeout=_GOODBYE,
         )
     except (OSError, TimeoutError, WebSocketException) as error:
         raise RpcUnsentError(f"no app-server answers at {path}: {error}") from error

@@ -179,7 +179,7 @@ def _forget(server: Server) -> None:
 def _runs(server: Server) -> bool:
     if server.child is not None:
         return server.child.runs
-    return process.started_at(server.record.pid) == server.record.began != ""
+    return proof.lives(server.record)
 
 
 def _signal(server: Server, order: signal.Signals) -> bool:

@@ -106,6 +106,11 @@ def foreground(leader: int) -> tuple[int, ...]:
     return _having(_GROUP, fields[_FOREGROUND])
 
 
+def dead(pid: int) -> bool:
+    """Whether it has ended, and only its parent has not looked yet."""
+    return _stat(pid)[:1] == ["Z"]
+
+
 def session(leader: int) -> tuple[int, ...]:
     """The processes of the session that this one leads, in order of id."""
     return _having(_SESSION, str(leader))

@@ -16,7 +16,7 @@ Json = dict[str, Any]
 
 _FULL: Final = 100
 _KEPT: Final = 200
-"""Turns whose starter is remembered."""
+"""Turns whose starter is remembered, and messages whose event is."""
 _ENDED: Final = 32
 """Turns whose end is remembered: it may be heard before the answer that names them."""
 
@@ -25,6 +25,7 @@ _ENDED: Final = 32
 class Thread:
     """A thread of an app-server. `turn` is the running one. `path` is its rollout.
 
+    `starters`: which event's words began a turn; empty where they were not ours.
     `joined`: we are told what happens in it. A thread without a rollout cannot be joined yet.
     """
 
@@ -34,6 +35,7 @@ class Thread:
     joined: bool = True
     limited_until: datetime | None = None
     starters: dict[str, str] = field(default_factory=dict[str, str])
+    _events: dict[str, str] = field(default_factory=dict[str, str])
     _windows: Json = field(default_factory=dict[str, Any])
     _waiting: dict[str, asyncio.Future[bool]] = field(
         default_factory=dict[str, "asyncio.Future[bool]"]
@@ -41,8 +43,10 @@ class Thread:
     _turns: dict[str, str] = field(default_factory=dict[str, str])
     _ended: deque[str] = field(default_factory=lambda: deque[str](maxlen=_ENDED))
 
-    def expect(self, client: str) -> asyncio.Future[bool]:
+    def expect(self, client: str, event: str) -> asyncio.Future[bool]:
         """True when the words with this id stand in the thread, False when they never will."""
+        self._events[client] = event
+        _bound(self._events)
         waiting = self._waiting[client] = asyncio.get_running_loop().create_future()
         return waiting
 
@@ -57,21 +61,19 @@ class Thread:
         self._waiting.pop(client, None)
         self._turns.pop(client, None)
 
-    def started_by(self, event: str, turn: str) -> None:
-        """Our words began this turn, and did not join it."""
-        self.starters[turn] = event
-        while len(self.starters) > _KEPT:
-            del self.starters[next(iter(self.starters))]
-
     def begins(self, turn: str) -> None:
         """A turn runs."""
         self.turn = turn
 
-    def shows(self, item: Mapping[str, Any]) -> None:
-        """An item of it: perhaps the words that somebody waits for."""
-        client = item.get("clientId")
-        if item.get("type") == "userMessage" and isinstance(client, str):
-            self._settle(client, stands=True)
+    def shows(self, turn: str, item: Mapping[str, Any]) -> None:
+        """An item of a turn: perhaps the words that somebody waits for."""
+        if item.get("type") != "userMessage":
+            return
+        client = str(item.get("clientId"))
+        # The first words of a turn began it; later ones joined.
+        self.starters.setdefault(turn, self._events.get(client, ""))
+        _bound(self.starters)
+        self._settle(client, stands=True)
 
     def ends(self, turn: Mapping[str, Any]) -> None:
         """A turn has ended; words that it should have shown by now never come."""
@@ -107,6 +109,11 @@ class Thread:
         waiting = self._waiting.pop(client, None)
         if waiting is not None and not waiting.done():
             waiting.set_result(stands)
+
+
+def _bound(known: dict[str, str]) -> None:
+    while len(known) > _KEPT:
+        del known[next(iter(known))]
 
 
 def as_json(value: object) -> Json:
