@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the reference pages that follow from the code: state machines, command line, HTTP.
+"""Prints the reference pages that follow from the code: machines, commands, HTTP, harnesses.
 
 `scripts/pages.py --write` writes them; without it, exit 1 when one is out of date.
 """
@@ -19,9 +19,13 @@ from clankie.api.openapi import describe
 from clankie.api.rights import RIGHTS
 from clankie.cli.app import clankie
 from clankie.core import binding, delivery, handoff
+from clankie.core.seat import EventKind
+from clankie.seats.harnesses import NAMES, adapter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+
+    from clankie.seats.port import Declaration, Way
 
 State = TypeVar("State", bound=StrEnum)
 Signal = TypeVar("Signal", bound=StrEnum)
@@ -55,6 +59,29 @@ Written by `scripts/pages.py --write` from the routes. The whole description, wi
 errors, is served at `/openapi.json`. JSON in and out, `Authorization: Bearer`; errors are
 `application/problem+json` with a stable `code` and a `detail` that says what to do.
 """
+
+
+HARNESSES = """\
+# Harnesses
+
+Written by `scripts/pages.py --write` from what each adapter declares. How to use them:
+`docs/guides/seats.md`.
+
+For every kind of event an adapter says how it reaches the harness, what proves that it arrived, and
+what a definite refusal looks like. What is neither proven nor refused is shown as uncertain and
+never given again. A kind that is missing is not offered to that harness.
+
+Other versions than those named are started all the same, with a word to you. What is tested runs
+against the real programs: `scripts/harnesses`.
+"""
+
+KINDS = {
+    EventKind.TURN: "your message",
+    EventKind.ESCALATION: "a message from a linked channel",
+    EventKind.WAKE: "a wake",
+    EventKind.WATCH: "news of something watched",
+    EventKind.MESSAGE: "what others say: reports, rooms, the handoff",
+}
 
 
 def diagram(table: Mapping[State, frozenset[State]]) -> str:
@@ -134,10 +161,58 @@ def http() -> str:
     return "\n".join(lines) + "\n"
 
 
+def seats() -> str:
+    """The page of harnesses: what each adapter declares."""
+    parts = [HARNESSES]
+    for name in NAMES:
+        found = adapter(name)
+        manners = {one: found.declaration(headless=one) for one in (False, True)}
+        same = manners[False] == manners[True]
+        versions = ", ".join(manners[False].tested) or "none yet"
+        parts.append(f"## {name}\n\nTested: {versions}. Installed with `{found.install}`.\n")
+        for headless, declared in manners.items():
+            if same and headless:
+                continue
+            manner = "without one (`--headless`)" if headless else "with a terminal"
+            title = "With a terminal and without one" if same else manner.capitalize()
+            parts.append(f"**{title}.** {abilities(declared)}\n\n{ways(declared)}\n")
+    return "\n".join(parts)
+
+
+def abilities(declared: Declaration) -> str:
+    """What it can do beside taking events, in a sentence."""
+    can = declared.capabilities
+    facts = [
+        ("what it writes goes into the log", "what it writes stays with it", can.transcript),
+        ("words join a running turn", "words wait for the end of a turn", can.steer),
+        (
+            "a running turn can be stopped",
+            "a running turn cannot be stopped from here",
+            can.interrupt,
+        ),
+    ]
+    text = "; ".join(yes if holds else no for yes, no, holds in facts)
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def ways(declared: Declaration) -> str:
+    """A table of how each kind of event is given to it; kinds that go one way share a row."""
+    rows: dict[Way, list[str]] = {}
+    for kind, words in KINDS.items():
+        if kind in declared.ways:
+            rows.setdefault(declared.ways[kind], []).append(words)
+    lines = ["| event | how it is given | proof | refusal |", "| --- | --- | --- | --- |"]
+    for way, kinds in rows.items():
+        cells = [", ".join(kinds), way.delivers, way.proof, way.refusal]
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(lines)
+
+
 PAGES: Mapping[str, Callable[[], str]] = {
     "machines.md": machines,
     "command-line.md": commands,
     "http.md": http,
+    "harnesses.md": seats,
 }
 
 
