@@ -22,7 +22,7 @@ from clankie.core.handoff import (
     to_be_said,
     unproven,
 )
-from clankie.store.sqlite import events, service_turns
+from clankie.store.sqlite import attempts, events, service_turns
 from clankie.store.sqlite.inputs import record
 
 if TYPE_CHECKING:
@@ -94,15 +94,15 @@ def under_way(run: Run) -> Sequence[Span]:
     return [Span(*row) for row in run(_UNDER_WAY, ()).fetchall()]
 
 
-def run_started(tx: Transaction, head: Head) -> None:
-    """A run of the service lane began. The caller saves the head."""
+def ran(tx: Transaction, head: Head) -> None:
+    """A run of the service lane began, or ended. The caller saves the head."""
     if head.harness_cursor is None:
         return
     span = current(tx, head)
-    if span is None:
-        _open(tx, head, head.harness_cursor)
-    else:
+    if span is not None:
         advance(span.id, SpanState(span.state), SpanEvent.RUN)
+    elif head.service_cursor > head.harness_cursor:
+        _open(tx, head, head.harness_cursor)
 
 
 def _open(tx: Transaction, head: Head, cursor: int) -> None:
@@ -148,7 +148,8 @@ def move(tx: Transaction, head: Head, span: Span, event: SpanEvent) -> SpanState
     if moves_cursor(before, after):
         move_cursor(head, last)
     if before not in _ENDED and after in _ENDED:
-        _next(tx, head)
+        # What the service did since the seal is the next span's.
+        ran(tx, head)
     return after
 
 
@@ -190,21 +191,16 @@ def _tell(tx: Transaction, head: Head, span: Span) -> None:
     events.append(tx, head, SYSTEM, told)
 
 
-def _next(tx: Transaction, head: Head) -> None:
-    """What the service did since the seal is the next span's."""
-    if head.harness_cursor is not None and head.service_cursor > head.harness_cursor:
-        _open(tx, head, head.harness_cursor)
-
-
 def move_cursor(head: Head, cursor: int) -> None:
     """The harness has the log up to here. It never goes back."""
     head.harness_cursor = max(head.harness_cursor or 0, cursor)
 
 
-def drives(head: Head, cursor: int) -> None:
+def drives(tx: Transaction, head: Head, cursor: int) -> None:
     """A harness drives here; if it is the first, it is told nothing of what came before."""
     if head.harness_cursor is None:
         head.harness_cursor = cursor
+        ran(tx, head)
 
 
 def covered(tx: Transaction, head: Head, cursor: int) -> None:
@@ -212,6 +208,7 @@ def covered(tx: Transaction, head: Head, cursor: int) -> None:
     move_cursor(head, cursor)
     span = current(tx, head)
     if span is None:
+        ran(tx, head)
         return
     until = span.to_cursor if span.to_cursor is not None else head.service_cursor
     if until <= cursor:
