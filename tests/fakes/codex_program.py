@@ -238,7 +238,7 @@ class AppServer:
 
     async def run(self, thread: Thread, params: Json) -> None:
         words, turn = params["input"][0]["text"], thread.turn
-        if "~die" in words:
+        if "~die" in words and "~die-late" not in words:
             # The answer is out by then; the row never is.
             await asyncio.get_running_loop().run_in_executor(None, lambda: None)
             os._exit(9)
