@@ -20,6 +20,8 @@ from clankie.store.errors import RestoreRefusedError, StateHeldError
 from clankie.store.lock import Lock
 from clankie.store.sqlite import connect, migrate
 from clankie.store.sqlite.restore import restore
+from contracts.seat_kit import given, grant_of, occupant, offered, poll, seated, taken
+from contracts.store_handoff import one_handoff, ran, spans
 from contracts.store_kit import (
     BOUND,
     CALL,
@@ -156,6 +158,38 @@ async def test_a_restore_shows_what_may_have_run_meanwhile_as_uncertain(
     assert violations(path) == []
     assert aside is not None
     assert violations(aside) == []
+
+
+async def test_no_seat_drives_in_a_new_epoch_and_what_one_may_have_seen_is_uncertain(
+    world: World, path: Path
+) -> None:
+    # proves: SEC-12, FENCE-4
+    async with world.open() as store:
+        await store.boot()
+        standing = await seated(store, world)
+        await store.seats.projected("s-1", "n-s-1", 0)
+        await given(store, standing, "gone")
+        await taken(store, standing, "taken")
+        await ran(store, "w-1", "Wake")
+        await one_handoff(store)
+        await offered(store, standing, "stored")
+        await store.seats.add_grant(grant_of(world, secret="g-2", expected="s-1"))
+        await store.backup("backup.db")
+    with Lock.acquire(path.parent) as lock:
+        restore(path.with_name("backup.db"), path, lock, world.clock, world.ids)
+    async with world.open() as store:
+        await store.boot()
+        for name in ("gone", "taken", "stored"):
+            assert (await store.deliveries.get(name)).state is InputState.UNCERTAIN
+        (seat,) = await store.seats.all()
+        assert seat.conversation is None
+        assert await store.seats.grant("g-2") is None
+        assert await spans(store) == ["open", "attempting", "uncertain"]
+        again = await seated(store, world, "s-2", sits=occupant("n-s-1"))
+        assert [one.id for one in await store.seats.all()] == ["s-1"]
+        assert await poll(store, "s-1", "p-9") == []
+        assert again.occupant == seat.occupant.id
+    assert violations(path) == []
 
 
 async def test_the_old_state_is_kept_beside_the_new_one(

@@ -8,8 +8,11 @@ import pytest
 
 from clankie.core.conversation import OPERATOR
 from clankie.core.errors import StorageUnavailableError
+from clankie.core.seat import Entry, EntryKind
+from clankie.host.seatstore import Watch
 from clankie.host.storage import Store
 from clankie.store.sqlite import connect, purge
+from contracts.seat_kit import BRIDGE, ESCALATION, LIMITS, poll, seated, taken
 from contracts.store_kit import World, admitted, answered, lost, made
 from contracts.store_purge import WORDS, life
 from fakes.crash import Crash, CrashAt
@@ -44,6 +47,34 @@ async def test_words_that_lay_in_freed_space_are_gone_too(
     await store.conversations.close("den", OPERATOR)
     await store.conversations.purge("den")
     assert left(path, "xylophone") == set()
+
+
+async def test_what_a_harness_wrote_and_was_told_is_gone_too(
+    store: Store, world: World, path: Path
+) -> None:
+    # proves: DAY-2
+    await made(store, "den")
+    standing = await seated(store, world, conversation="den")
+    await store.seats.projected("s-1", "n-s-1", 0)
+    now = world.clock.now()
+    rows = [
+        Entry(id="r-1", kind=EntryKind.USER, at=now, text="xylophone"),
+        Entry(id="r-2", kind=EntryKind.ASSISTANT, at=now, text="marmalade"),
+        Entry(id="r-3", kind=EntryKind.TOOL, at=now, tool={"name": "t", "detail": "doorbell"}),
+    ]
+    await store.mail.sync("s-1", "n-s-1", rows, None, LIMITS)
+    to = {"conversation": "den", "channel": "labyrinth", **ESCALATION, "name": "trombone"}
+    await taken(store, standing, "e-1", "quicksand", **to)
+    await store.mail.reply("s-1", "e-1", 1, BRIDGE, "semaphore")
+    await answered(store, "w-1", "xylophone", conversation="den")
+    await poll(store, poll_id="p-9")
+    watch = Watch(id="w", conversation="den", target="w-1", text="quicksand", created_at=now)
+    await store.watches.add(watch)
+    assert left(path, *WORDS) == set(WORDS)
+    await store.conversations.close("den", OPERATOR)
+    await store.conversations.purge("den")
+    assert left(path, *WORDS) == set()
+    assert violations(path) == []
 
 
 async def test_words_of_others_stay_in_the_file(store: Store, world: World, path: Path) -> None:

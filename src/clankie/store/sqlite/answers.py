@@ -102,7 +102,7 @@ def reply(
         older = inputs.read(tx, member.delivery)
         older.absorbed_by, older.reply_delivery_id = "reply", newest.id
         _answered(tx, head, member, older, cursor)
-    handoffs.drives(head, one.start_cursor or head.cursor)
+    handoffs.drives(tx, head, one.start_cursor or head.cursor)
     heads.save(tx, head)
     return SeatState.REPLIED
 
@@ -143,7 +143,7 @@ def _acknowledge(tx: Transaction, head: Head, one: Given) -> None:
     for it in (*given.members(tx.run, one), one):
         it.acknowledged_at = tx.at
         given.move(tx, head, it, SeatState.TAKEN)
-    handoffs.drives(head, one.start_cursor or head.cursor)
+    handoffs.drives(tx, head, one.start_cursor or head.cursor)
 
 
 def _answered(tx: Transaction, head: Head, one: Given, it: Input, cursor: int) -> None:

@@ -118,11 +118,13 @@ def attach(
         raise AttachmentConflictError(conversation, None if there is None else there.id)
     if there is not None:
         _leave(tx, head, there, REPLACED)
+        heads.save(tx, head)
     former = seats.conversation_of(tx, one)
     if former is not None:
         _leave(tx, former, one, REPLACED)
         _say(tx, former, by, "seat_detached", f"{one.harness} drives another conversation now.")
         heads.save(tx, former)
+    head = heads.read(tx, conversation)  # what was to be only theirs may have waited here
     seats.place(tx, seat, head)
     _say(tx, head, by, "seat_attached", f"{one.harness} drives this conversation now.")
     heads.save(tx, head)

@@ -22,7 +22,8 @@ _CALLS_GO: Final = "DELETE FROM tool_call WHERE attempt = ?"
 _MOVES_GO: Final = "DELETE FROM transition WHERE record = ?"
 _ATTEMPTS_GO: Final = "DELETE FROM attempt WHERE delivery = ?"
 _TOMBSTONE: Final = """
-UPDATE input SET pruned = 1, text = NULL, detail = NULL, attachments = NULL
+UPDATE input SET pruned = 1, text = NULL, detail = NULL, attachments = NULL, channel = NULL,
+  name = NULL
 WHERE id = ?"""
 # Bounded as well: moving pages takes time.
 _SHRINK: Final = "PRAGMA incremental_vacuum(256)"

@@ -114,7 +114,7 @@ def start(tx: Transaction, reservation: Reservation) -> None:
     inputs.move(tx, head, inputs.read(tx, delivery.id), InputState.RUNNING)
     turn = Turn(phase=TurnPhase.STARTED, delivery_id=delivery.id)
     head.service_cursor = events.append(tx, head, SYSTEM, turn)
-    handoffs.run_started(tx, head)
+    handoffs.ran(tx, head)
     heads.save(tx, head)
 
 

@@ -9,7 +9,16 @@ from clankie.core.conversation import CAPTAIN, SYSTEM, Message, Role, Turn, Turn
 from clankie.core.delivery import InputState, ServiceState, consequence
 from clankie.core.errors import TransitionRefusedError
 from clankie.core.receipt import explain
-from clankie.store.sqlite import attempts, calls, events, heads, inputs, receipts, usage
+from clankie.store.sqlite import (
+    attempts,
+    calls,
+    events,
+    handoffs,
+    heads,
+    inputs,
+    receipts,
+    usage,
+)
 from clankie.store.sqlite.runs import waits
 
 if TYPE_CHECKING:
@@ -78,6 +87,8 @@ def _end(tx: Transaction, head: Head, attempt: Try, outcome: Outcome, reply: int
         # The log says what the receipt says: readers need not ask for one to know what is known.
         outcome = replace(outcome, detail=explain(receipts.of(tx.run, one)))
     events.append(tx, head, SYSTEM, _turn(one.id, outcome, cost, member=member))
+    if not member:
+        handoffs.ran(tx, head)
 
 
 def _turn(delivery: str, outcome: Outcome, cost: Usage | None, *, member: bool) -> Turn:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from clankie.core.admission import Origin, normalise
 from clankie.core.conversation import Author, Message, Principal, Role, Tool, ToolPhase
-from clankie.core.delivery import InputState, SeatState
+from clankie.core.delivery import SeatState
 from clankie.core.handoff import SpanEvent
 from clankie.core.mailbox import wants_reply
 from clankie.core.seat import Activity, EntryKind
@@ -47,7 +47,10 @@ _HAS_IT: Final = frozenset({SeatState.TAKEN, SeatState.ACCEPTED})
 
 @dataclass(slots=True)
 class _Sync:
-    """One batch on its way into the log. `words` counts new rows of a person by their text."""
+    """One batch on its way into the log. `words` counts new rows of a person by their text.
+
+    `elsewhere`: rows of conversations in which the seat was given something before it sat here.
+    """
 
     tx: Transaction
     head: Head
@@ -59,6 +62,15 @@ class _Sync:
     proven: list[str] = field(default_factory=list[str])
     failed: list[str] = field(default_factory=list[str])
     limited: Limited | None = None
+    elsewhere: dict[str, Head] = field(default_factory=dict[str, "Head"])
+
+    def place(self, one: Given) -> Head:
+        """The row of the conversation that an attempt belongs to."""
+        if one.conversation == self.head.id:
+            return self.head
+        if one.conversation not in self.elsewhere:
+            self.elsewhere[one.conversation] = heads.claim(self.tx, one.conversation)[0]
+        return self.elsewhere[one.conversation]
 
     @property
     def author(self) -> Author:
@@ -79,13 +91,14 @@ def sync(
     session = sessions.pin(tx, head, one.harness, session_id)
     fresh = [entry for entry in entries if sessions.take(tx, session, entry.id)]
     if fresh:
-        handoffs.drives(head, head.cursor)
+        handoffs.drives(tx, head, head.cursor)
     words = Counter(normalise(it.text) for it in fresh if it.kind is EntryKind.USER)
     batch = _Sync(tx, head, one, session, limits, words, accepted=len(fresh))
     for entry in fresh:
         _take(batch, entry)
     _hear(batch, session_id, activity, alive=bool(fresh))
-    heads.save(tx, head)
+    for place in (head, *batch.elsewhere.values()):
+        heads.save(tx, place)
     return Synced(
         accepted=batch.accepted,
         duplicates=len(entries) - len(fresh),
@@ -158,7 +171,7 @@ def _proven(batch: _Sync, entry: Entry) -> int | None:
     if one.state in _MAY_PROVE:
         _accept(batch, one, evidence.proof)
         batch.proven.append(one.delivery)
-    return newest.message_cursor
+    return newest.message_cursor if one.conversation == batch.head.id else 0
 
 
 def _handed(event: str, attempt: int, text: str | None, asked_at: int) -> Handed:
@@ -183,6 +196,8 @@ def _span_proven(batch: _Sync, entry: Entry, span: handoffs.Span) -> int | None:
     handed = _handed(span.id, span.tries, span.content, span.asked_at)
     if not proves(entry, handed, batch.limits):
         return None
+    if span.conversation != batch.head.id:
+        return 0
     handoffs.move(batch.tx, batch.head, span, SpanEvent.ACKNOWLEDGED)
     return span.to_cursor
 
@@ -191,8 +206,8 @@ def _accept(batch: _Sync, one: Given, proof: str) -> None:
     for it in (*given.members(batch.tx.run, one), one):
         it.proof = proof
         it.acknowledged_at = it.acknowledged_at or batch.tx.at
-        given.move(batch.tx, batch.head, it, SeatState.ACCEPTED)
-    handoffs.drives(batch.head, one.start_cursor or batch.head.cursor)
+        given.move(batch.tx, batch.place(one), it, SeatState.ACCEPTED)
+    handoffs.drives(batch.tx, batch.place(one), one.start_cursor or 0)
 
 
 def _limit(batch: _Sync, entry: Entry) -> None:
@@ -203,7 +218,7 @@ def _limit(batch: _Sync, entry: Entry) -> None:
     for one in given.in_flight(batch.tx.run, batch.seat.id):
         asked = moment(one.asked_at or one.started_at)
         if one.state in _HAS_IT and asked <= entry.limit.occurred_at:
-            given.move(batch.tx, batch.head, one, SeatState.FAILED, LIMITED)
+            given.move(batch.tx, batch.place(one), one, SeatState.FAILED, LIMITED)
             batch.failed.append(one.delivery)
 
 
@@ -241,10 +256,10 @@ def _turn_over(batch: _Sync, *, alive: bool) -> None:
         it = inputs.read(batch.tx, one.delivery)
         if wants_reply(Origin(it.origin)):
             continue
-        answer = batch.session.answer_cursor
+        answer = batch.session.answer_cursor if one.conversation == batch.head.id else None
         if answer is not None and answer > (one.start_cursor or 0):
-            it.reply_cursor = answer if it.state == InputState.RUNNING else it.reply_cursor
-        given.move_with(batch.tx, batch.head, one, it, SeatState.DELIVERED)
+            it.reply_cursor = answer
+        given.move_with(batch.tx, batch.place(one), one, it, SeatState.DELIVERED)
 
 
 def projected(tx: Transaction, seat: str, session_id: str, cursor: int) -> None:
