@@ -43,7 +43,8 @@ WHERE conversation = 1 AND ordinal > ? ORDER BY ordinal DESC LIMIT 24"""
 _TEXT = "Would you look at the build that failed this morning, and tell me what changed? " * 6
 
 
-def _fill(path: Path, count: int) -> None:
+def fill(path: Path, count: int) -> None:
+    """Lengthen the head's log to so many events."""
     database = apsw.Connection(str(path))
     database.execute("PRAGMA synchronous = OFF")
     number, before = database.execute(_AT).fetchall()[0]
@@ -53,7 +54,8 @@ def _fill(path: Path, count: int) -> None:
     database.close()
 
 
-def _store(path: Path) -> SqliteStore:
+def store(path: Path) -> SqliteStore:
+    """The store, on the event loop itself."""
     # Inline: what is measured is the reading, not the way to another thread and back.
     return SqliteStore(
         path,
@@ -65,17 +67,18 @@ def _store(path: Path) -> SqliteStore:
     )
 
 
-async def _make(path: Path) -> None:
-    async with _store(path) as store:
-        await store.boot()
+async def make(path: Path) -> None:
+    """A database with the head conversation."""
+    async with store(path) as opened:
+        await opened.boot()
 
 
 async def _project(path: Path) -> Rounds:
     found: list[float] = []
-    async with _store(path) as store:
+    async with store(path) as opened:
         for _ in range(_ROUNDS):
             began = time.process_time()
-            view = await store.conversations.project("global-default", ProjectionLimits())
+            view = await opened.conversations.project("global-default", ProjectionLimits())
             found.append((time.process_time() - began) * 1e6)
             assert view.entries
     return Rounds.of(found[5:])
@@ -101,9 +104,9 @@ def rows(*, quick: bool) -> list[Row]:
     figures: list[float] = []
     with scratch() as directory:
         path = directory / "clankie.db"
-        uvloop.run(_make(path))
+        uvloop.run(make(path))
         for size in SIZES[: 2 if quick else 3]:
-            _fill(path, size)
+            fill(path, size)
             found = uvloop.run(_project(path))
             figures.append(found.median)
             measured.append(

@@ -24,6 +24,7 @@ PARTS = (
     "projection",
     "sse_fanout",
     "hooks",
+    "seats",
 )
 _HEAD = ("", "what", "figure", "min to max", "floor", "target")
 

@@ -4,23 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class Connection:
     """One connection; requests go one after the other."""
 
-    def __init__(self, port: int, token: str = "") -> None:
-        self._port = port
+    def __init__(self, port: int, token: str = "", *, socket: Path | None = None) -> None:
+        self._port, self._socket = port, socket
         self._head = (
-            f"Host: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\n"
+            f"Host: {'localhost' if socket else f'127.0.0.1:{port}'}\r\n"
+            f"Authorization: Bearer {token}\r\n"
             "Content-Type: application/json\r\n"
         )
         self._reader: asyncio.StreamReader
         self._writer: asyncio.StreamWriter
 
     async def __aenter__(self) -> Self:
-        self._reader, self._writer = await asyncio.open_connection("127.0.0.1", self._port)
+        if self._socket is None:
+            opened = asyncio.open_connection("127.0.0.1", self._port)
+        else:
+            opened = asyncio.open_unix_connection(self._socket)
+        self._reader, self._writer = await opened
         return self
 
     async def __aexit__(self, *_: object) -> None:
