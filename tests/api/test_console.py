@@ -20,6 +20,7 @@ async def test_the_page_comes_without_a_token_and_under_the_policy(api: Api, pat
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
     assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["cross-origin-opener-policy"] == "same-origin"
 
 
 async def test_every_file_is_kept_by_the_browser_and_asked_for_again(api: Api) -> None:

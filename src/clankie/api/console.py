@@ -32,9 +32,10 @@ _HEADERS: Final = (
     (b"content-security-policy", POLICY),
     (b"cache-control", b"no-cache"),
     (b"referrer-policy", b"no-referrer"),
-    (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
+_PAGE_HEADERS: Final = ((b"cross-origin-opener-policy", b"same-origin"),)
+"""What only a document heeds: the other files, many and small, come without it."""
 
 
 class _Serve:
@@ -55,7 +56,8 @@ def _reply(file: File, head: Mapping[bytes, bytes]) -> Reply:
     """The file, packed for whoever can unpack it; nothing for whoever has it."""
     packed = b"gzip" in head.get(b"accept-encoding", b"")
     tag = file.tag[:-1] + b'-gz"' if packed else file.tag
-    headers = (*_HEADERS, (b"etag", tag), (b"vary", b"accept-encoding"))
+    page = _PAGE_HEADERS if file.media_type.startswith("text/html") else ()
+    headers = (*_HEADERS, *page, (b"etag", tag), (b"vary", b"accept-encoding"))
     if head.get(b"if-none-match") == tag:
         return Reply(304, b"", file.media_type, headers)
     if not packed:
