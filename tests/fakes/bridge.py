@@ -186,9 +186,7 @@ class Bridge:
 
     async def attach(self, conversation: str = HEAD, expected: str | None = None) -> bool:
         """Attach it as the owner; whether a run is waited for."""
-        made = await attachment.attach(
-            self.hall.house, self.seat, conversation, expected, OPERATOR
-        )
+        made = await attachment.attach(self.hall.house, self.seat, conversation, expected, OPERATOR)
         return made.running
 
     async def detach(self) -> None:

@@ -28,32 +28,6 @@ def with_rooms(hall: Hall) -> FakeRooms:
     return rooms
 
 
-@pytest.mark.parametrize("presence", [Presence.LIVE, Presence.HOLDING])
-def test_what_a_seat_would_take_waits_for_it_and_runs_once_it_is_gone(
-    tmp_path: Path, presence: Presence
-) -> None:
-    # proves: FENCE-2, FENCE-5, FENCE-6
-    @virtual
-    async def scenario(clock: FakeClock) -> None:
-        async with Machine(tmp_path, clock).on() as hall:
-            seats = with_seats(hall)
-            seats.attach(HEAD, presence)
-            await hall.send("one", "m-1")
-            await clock.sleep(HOUR)
-            found = await hall.receipt("m-1")
-            assert found.state is InputState.QUEUED
-            assert [(one.state, one.code) for one in found.attempts] == [
-                (ServiceState.RELEASED, "for_the_seat")
-            ]
-            assert hall.lane.asked == []
-            seats.detach(HEAD)
-            hall.house.captain.nudge(HEAD)
-            assert (await hall.ended("m-1", 1)).state is InputState.SETTLED
-            assert hall.lane.asked == ["m-1"]
-
-    scenario()
-
-
 @pytest.mark.parametrize("attached", [False, True])
 def test_signed_linear_activity_never_runs_on_the_service_lane(
     tmp_path: Path, attached: bool
@@ -71,7 +45,7 @@ def test_signed_linear_activity_never_runs_on_the_service_lane(
             await clock.sleep(HOUR)
             assert hall.lane.asked == ["m-1"]
             found = await hall.receipt("l-1")
-            assert (found.state, found.attempts[0].code) == (InputState.QUEUED, "no_receiver")
+            assert (found.state, found.attempts) == (InputState.QUEUED, ())
 
     scenario()
 

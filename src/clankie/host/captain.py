@@ -218,9 +218,10 @@ class Captain:
     ) -> Reservation | Offered | None:
         house = self._the_house()
         try:
-            await keeping.settle_at(house, conversation)
-            seat = house.seats.standing(conversation)
-            return await house.store.deliveries.reserve(conversation, without, seat)
+            async with desk.fenced(house.desk, conversation):
+                await keeping.settle_at(house, conversation)
+                seat = house.seats.standing(conversation)
+                return await house.store.deliveries.reserve(conversation, without, seat)
         except (FaultError, UncertainError) as error:
             # What was reserved all the same is what the next call returns.
             await self._refused(conversation, error)

@@ -59,9 +59,7 @@ async def test_an_answer_to_nothing_publishes_nothing(clock: FakeClock, tmp_path
                     hall.house, seat.seat, name, attempt=attempt, binding=seat.binding, text="x"
                 )
         with pytest.raises(SeatSupersededError):
-            await answers.reply(
-                hall.house, seat.seat, "e-1", attempt=1, binding="b-9", text="x"
-            )
+            await answers.reply(hall.house, seat.seat, "e-1", attempt=1, binding="b-9", text="x")
         other = await opened(hall, "native-2", conversation=await hall.make("side"), pid=200)
         with pytest.raises(EventNotFoundError):
             await answers.reply(
@@ -268,9 +266,7 @@ async def test_two_acknowledgements_in_a_row_leave_nothing_unresolved(
             with pytest.raises(SeatSupersededError):
                 await Bridge(hall, seat.seat, seat.native, binding="b-9").ack(event)
             with pytest.raises(EventNotFoundError):
-                await answers.ack(
-                    hall.house, seat.seat, "m-9", attempt=1, binding=seat.binding
-                )
+                await answers.ack(hall.house, seat.seat, "m-9", attempt=1, binding=seat.binding)
             assert await seat.ack(event) is SeatState.TAKEN
             await seat.answers(event, "hi")
         for name in ("m-1", "m-2"):
@@ -287,9 +283,7 @@ async def test_the_same_delivery_offered_ten_times_reaches_the_seat_once(
         seat = await opened(hall)
         waiting = seat.parks()
         await clock.sleep(1)
-        sends = [
-            hall.house.captain.spawn(hall.send("hello", "m-1")) for _ in range(10)
-        ]
+        sends = [hall.house.captain.spawn(hall.send("hello", "m-1")) for _ in range(10)]
         await clock.sleep(1)
         assert all(one.done() for one in sends)
         assert waiting.done()

@@ -25,9 +25,7 @@ def presence(hall: Hall, conversation: str = HEAD) -> Presence:
 
 
 async def takeovers(hall: Hall) -> list[dict[str, Any]]:
-    return [
-        one for one in await hall.log() if one["kind"] == "notice" and "silent" in one["text"]
-    ]
+    return [one for one in await hall.log() if one["kind"] == "notice" and "silent" in one["text"]]
 
 
 @virtual

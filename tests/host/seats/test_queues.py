@@ -86,9 +86,7 @@ async def test_an_older_session_does_not_end_the_turn_of_a_newer_one(
 
 
 @virtual
-async def test_a_seat_that_never_syncs_holds_nothing_back(
-    clock: FakeClock, tmp_path: Path
-) -> None:
+async def test_a_seat_that_never_syncs_holds_nothing_back(clock: FakeClock, tmp_path: Path) -> None:
     # proves: SEAT-15
     async with Machine(tmp_path, clock).on() as hall:
         seat = await opened(hall)

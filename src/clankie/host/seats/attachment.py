@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from clankie.core.conversation import Principal
 from clankie.core.errors import NotAllowedError, ShuttingDownError, UncertainError
 from clankie.core.seat_errors import SeatNotFoundError
+from clankie.host.seats.desk import fenced
 from clankie.host.seats.keeping import refresh
 from clankie.host.seats.news import driver_changed
 from clankie.host.seats.poll import bound
 from clankie.host.waiting import to_the_end
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import AsyncGenerator
 
     from clankie.core.conversation import Author
     from clankie.host.house import House
@@ -50,15 +52,8 @@ async def _attach(
     house: House, chair: Chair, conversation: str, expected: str | None, by: Author
 ) -> Attached:
     seat, left = chair.seat.id, chair.seat.conversation
-    before = house.desk.at(conversation)
-    replaced = None if before is None else before.seat.id
-    try:
+    async with handover(house, seat, conversation, left):
         after, running = await house.store.seats.attach(seat, conversation, expected, by)
-    except UncertainError:
-        await changed(house, (replaced, seat), (conversation, left))
-        raise
-    # The one that leaves first: a conversation is never seen with two.
-    await changed(house, (replaced, seat), (conversation, left))
     if chair.asking.ask is not None:
         await bound(house, conversation)
     return Attached(after, running)
@@ -82,36 +77,34 @@ async def detach(house: House, seat: str, by: Author, reason: str) -> Seat:
 
 async def let_go(house: House, chair: Chair, reason: str, by: Author | None) -> Seat:
     """Detach it, whoever asked for that."""
-    left = chair.seat.conversation
-    work = house.store.seats.detach(chair.seat.id, reason, by)
-    after, _ = await _then(house, work, chair.seat.id, left)
+    async with handover(house, chair.seat.id, chair.seat.conversation):
+        after, _ = await house.store.seats.detach(chair.seat.id, reason, by)
     return after
 
 
-async def _then(
-    house: House,
-    work: Coroutine[object, object, tuple[Seat, str | None]],
-    seat: str,
-    left: str | None,
-) -> tuple[Seat, str | None]:
-    try:
-        done = await work
-    except UncertainError:
-        await changed(house, (seat,), (left,))
-        raise
-    await changed(house, (seat,), (left,))
-    return done
+@asynccontextmanager
+async def handover(house: House, seat: str, *conversations: str | None) -> AsyncGenerator[None]:
+    """Around a change of who is attached at these conversations.
 
-
-async def changed(
-    house: House, seats: tuple[str | None, ...], conversations: tuple[str | None, ...]
-) -> None:
-    """Read these seats again, and let these conversations choose their driver afresh."""
-    await refresh(house, *seats)
-    for conversation in conversations:
-        if conversation is not None:
-            driver_changed(house, conversation)
-            house.captain.nudge(conversation)
+    Nobody chooses a driver there meanwhile. Afterwards the seats are read again, also when nobody
+    can tell whether it was done, and the conversations choose afresh.
+    """
+    async with fenced(house.desk, *conversations):
+        there = [house.desk.at(one) for one in conversations if one is not None]
+        # Those that leave first: a conversation is never seen with two.
+        others = [one.seat.id for one in there if one is not None and one.seat.id != seat]
+        try:
+            yield
+        except UncertainError:
+            await refresh(house, *others, seat)
+            raise
+        else:
+            await refresh(house, *others, seat)
+        finally:
+            for conversation in conversations:
+                if conversation is not None:
+                    driver_changed(house, conversation)
+                    house.captain.nudge(conversation)
 
 
 def _may(chair: Chair, conversation: str, by: Author) -> None:

@@ -1,16 +1,18 @@
 """All seats in memory: who is there, which polls wait, and when somebody has to look again.
 
 Rule 1: what a seat may have seen is the store's to know. Here is only what a restart may forget.
-Rule 2: holds, graces and deadlines run on the monotonic clock. Stored times of the wall count once,
+Rule 2: who chooses a destination and who hands a conversation over do so one after the other.
+Rule 3: holds, graces and deadlines run on the monotonic clock. Stored times of the wall count once,
         at the start of the service.
 """
 
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
+from weakref import WeakValueDictionary
 
 from clankie.core import binding
 from clankie.core.binding import Phase
@@ -23,7 +25,7 @@ from clankie.host.seats.alarms import Alarms
 from clankie.host.seats.chair import Chair, Now
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import AsyncGenerator, Callable, Iterator
 
     from clankie.core.conversation import Conversation
     from clankie.core.driver import Standing
@@ -81,6 +83,7 @@ class Desk:
         self.given: dict[Overdue, Given] = {}
         self.questions: dict[str, Approval] = {}
         self.watched = asyncio.Event()
+        self.fences: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def now(self) -> Now:
         """This moment."""
@@ -201,6 +204,16 @@ class Desk:
         elif chair.parked_at is None:
             chair.parked_at, chair.settled, chair.queue = now.mono, False, True
             chair.limited_at = chair.limited_at or now.wall
+
+
+@asynccontextmanager
+async def fenced(desk: Desk, *conversations: str | None) -> AsyncGenerator[None]:
+    """While this holds, nobody else chooses a driver there or attaches one."""
+    async with AsyncExitStack() as stack:
+        for name in sorted({one for one in conversations if one is not None}):
+            lock = desk.fences.setdefault(name, asyncio.Lock())
+            await stack.enter_async_context(lock)
+        yield
 
 
 def came_to(desk: Desk, key: Overdue, state: SeatState, since: float) -> None:

@@ -11,12 +11,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from clankie.core.conversation import Author, Principal
-from clankie.core.errors import NotAllowedError, ShuttingDownError, UncertainError
+from clankie.core.errors import NotAllowedError, ShuttingDownError
 from clankie.core.seat import Occupant
 from clankie.core.seat_errors import GrantUnknownError, OccupantChangedError
 from clankie.core.session import Peer, check_grant, related
 from clankie.host import journal
-from clankie.host.seats.attachment import changed
+from clankie.host.seats.attachment import handover
 from clankie.host.seatstore import Seat
 from clankie.host.storage import Token
 from clankie.host.tokens import digest
@@ -102,8 +102,6 @@ async def _register(
     known = [one.seat for one in house.desk.all() if one.seat.occupant.id == occupant.id]
     name = known[0].id if known else house.ids.new("s")
     left = known[0].conversation if known else None
-    before = house.desk.at(grant.conversation)
-    replaced = None if before is None else before.seat.id
     now, secret = house.clock.now(), house.ids.secret()
     token = Token(
         id=house.ids.new("t"),
@@ -120,14 +118,10 @@ async def _register(
         granted=grant.conversation,
         token=token.id,
     )
-    try:
+    async with handover(house, name, grant.conversation, left):
         made, dead = await house.store.seats.register(grant, seat, token, digest(secret))
-    except UncertainError:
-        await changed(house, (replaced, name), (grant.conversation, left))
-        raise
-    if dead is not None:
-        house.tokens.drop(dead)
-    house.tokens.add(token, digest(secret))
-    await changed(house, (replaced, name), (grant.conversation, left))
+        if dead is not None:
+            house.tokens.drop(dead)
+        house.tokens.add(token, digest(secret))
     journal.note("seat registered", seat=made.id, conversation=made.conversation)
     return made, secret

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 from clankie.core import binding
 from clankie.core.conversation import DriverView, Principal
 from clankie.core.driver import Presence
-from clankie.core.errors import NotAllowedError, UncertainError
-from clankie.host.seats.attachment import changed
+from clankie.core.errors import NotAllowedError
+from clankie.host.seats.attachment import handover
 from clankie.host.waiting import to_the_end
 
 if TYPE_CHECKING:
@@ -107,14 +107,10 @@ async def retire(house: House, seat: str, by: Author) -> None:
 
 
 async def _retire(house: House, chair: Chair, by: Author) -> None:
-    seat, left = chair.seat, chair.seat.conversation
-    try:
+    seat = chair.seat
+    async with handover(house, seat.id, seat.conversation):
         await house.store.seats.retire(seat.id, "retired", by)
-    except UncertainError:
-        await changed(house, (seat.id,), (left,))
-        raise
-    house.tokens.drop(seat.token)
-    await changed(house, (seat.id,), (left,))
+        house.tokens.drop(seat.token)
 
 
 def state_of(house: House, chair: Chair, now: Now) -> str:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from clankie.core.seat_errors import EventNotFoundError, OccupantChangedError, SessionConflictError
 from clankie.core.session import Continuity, continues
 from clankie.host import journal, selfstate
-from clankie.host.seats.attachment import let_go
-from clankie.host.seats.keeping import refresh
+from clankie.host.seats.attachment import handover, let_go
 from clankie.host.waiting import to_the_end
 
 if TYPE_CHECKING:
@@ -93,10 +92,8 @@ async def adopt(house: House, chair: Chair, session_id: str) -> None:
     """The same process goes on with another session of its own."""
     occupant = chair.seat.occupant
     after = replace(occupant, native=replace(occupant.native, session_id=session_id))
-    await house.store.seats.occupied(chair.seat.id, after)
-    await refresh(house, chair.seat.id)
-    if chair.seat.conversation is not None:
-        house.captain.nudge(chair.seat.conversation)
+    async with handover(house, chair.seat.id, chair.seat.conversation):
+        await house.store.seats.occupied(chair.seat.id, after)
 
 
 def _same_process(house: House, chair: Chair) -> bool:
