@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -202,6 +203,20 @@ async def test_a_closed_screen_ends_the_seat(bench: Bench, unix: UnixService) ->
             await bench.clock.advance(0.5)
     assert task.result() is None
     assert not bench.owned
+    assert unix.asked
+
+
+async def test_a_folder_that_was_removed_ends_the_seat(bench: Bench, unix: UnixService) -> None:
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(bench.run())
+        while not bench.ready:
+            await asyncio.sleep(0)
+            await bench.clock.advance(0.5)
+        shutil.rmtree(bench.folder.path)
+        while not task.done():
+            await asyncio.sleep(0)
+            await bench.clock.advance(0.5)
+    assert task.result() is None
     assert unix.asked
 
 

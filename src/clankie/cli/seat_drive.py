@@ -64,7 +64,7 @@ async def _until_told(folder: Folder, tools: Tools) -> str:
             work.cancel()
             return "It was told to stop."
     ending = work.result()
-    return "Its terminal was closed." if ending is None else ending.sentence
+    return "Its terminal was closed, or its folder removed." if ending is None else ending.sentence
 
 
 def _tell(state: dict[str, object]) -> None:

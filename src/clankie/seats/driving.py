@@ -3,7 +3,7 @@
 Rule 1: the seat is registered for the process that was started here. A folder whose process is gone
         is no seat any more; its grant was used.
 Rule 2: the harness has read the log before anybody is told that it is ready.
-Rule 3: a person who closes the screen ends the seat.
+Rule 3: a person who closes the screen, or removes the seat's folder, ends the seat.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from clankie.host.panes import PaneGoneError, PanesMissingError
 from clankie.seats import harnesses, registration
 from clankie.seats import place as places
-from clankie.seats.folder import NotASeatError
+from clankie.seats.folder import NotASeatError, SeatFolderError
 from clankie.seats.journal import Journal
 from clankie.seats.launch import Means
 from clankie.seats.registration import Arrival
@@ -43,7 +43,7 @@ async def drive(
     panes: Callable[[], PaneHost],
     ready: Callable[[Seated, Launch | None], None],
 ) -> Ending | None:
-    """Run the seat of this folder to its end; None when its screen was closed.
+    """Run the seat of this folder to its end; None when its screen or its folder is gone.
 
     Raises:
         NotASeatError: there is neither a grant nor the process that it was used for.
@@ -78,14 +78,17 @@ async def _registered(folder: Folder, harness: Driven) -> Seated:
 
 
 async def _closed(folder: Folder, clock: Clock, panes: Callable[[], PaneHost]) -> None:
-    """Return when the screen, if there is one, is gone."""
-    while (pane := (folder.read(SCREEN) or {}).get("pane")) is None:
-        await clock.sleep(LOOK)
-    host = panes()
+    """Return when the screen, if there is one, or the seat's folder is gone."""
+    host: PaneHost | None = None
     while True:
+        await clock.sleep(LOOK)
         try:
+            folder.check()
+            pane = (folder.read(SCREEN) or {}).get("pane")
+            if pane is None:
+                continue
+            host = host or panes()
             if (await host.pane(str(pane))).dead:
                 return
-        except (PaneGoneError, PanesMissingError):
+        except (SeatFolderError, PaneGoneError, PanesMissingError):
             return
-        await clock.sleep(LOOK)
