@@ -19,13 +19,11 @@ SEEN = {"attempting", "taken", "accepted", "uncertain"}
 """What an input is at a seat that may have its words."""
 
 
-class AtASeat(RuleBasedStateMachine):
+class Model(RuleBasedStateMachine):
     """`state` and `attempts` are what core decided; `seen`, `given` and `refused` are the model.
 
     A batch is given out, acknowledged, refused, proven, lost and answered as one.
     """
-
-    inputs = Bundle("inputs")
 
     def __init__(self) -> None:
         super().__init__()
@@ -78,6 +76,43 @@ class AtASeat(RuleBasedStateMachine):
         return str(self.attempts[one][-1]) if self.attempts[one] else "nowhere"
 
     # What can happen.
+
+    @invariant()
+    def nothing_a_seat_may_have_seen_waits_for_a_driver(self) -> None:
+        for one in self.seen:
+            assert self.state[one] is not InputState.QUEUED
+
+    @invariant()
+    def nothing_is_given_twice_but_after_a_definite_refusal(self) -> None:
+        for one, times in self.given.items():
+            assert times <= self.refused[one] + 1
+
+    @invariant()
+    def what_may_have_been_seen_is_never_hidden(self) -> None:
+        for one in self.seen:
+            if self.at(one) == "uncertain":
+                assert self.state[one] in {"uncertain", "abandoned"}
+            elif self.at(one) in SEEN:
+                assert self.state[one] in {"running", "abandoned"}
+
+    @invariant()
+    def at_most_one_attempt_is_open(self) -> None:
+        for states in self.attempts.values():
+            assert sum(state in delivery.OPEN_SEAT for state in states) <= 1
+
+    @invariant()
+    def the_record_of_moves_adds_up(self) -> None:
+        found = delivery.replay(self.moves)
+        for one, state in self.state.items():
+            assert found[one] == state
+            for n, attempt in enumerate(self.attempts[one], 1):
+                assert found[f"{one}#{n}"] == attempt
+
+
+class AtASeat(Model):
+    """What can happen to them."""
+
+    inputs = Bundle("inputs")
 
     @rule(target=inputs)
     def admit(self) -> str:
@@ -183,37 +218,6 @@ class AtASeat(RuleBasedStateMachine):
             self.abandoned.add(one)
 
     # What must hold after everything.
-
-    @invariant()
-    def nothing_a_seat_may_have_seen_waits_for_a_driver(self) -> None:
-        for one in self.seen:
-            assert self.state[one] is not InputState.QUEUED
-
-    @invariant()
-    def nothing_is_given_twice_but_after_a_definite_refusal(self) -> None:
-        for one, times in self.given.items():
-            assert times <= self.refused[one] + 1
-
-    @invariant()
-    def what_may_have_been_seen_is_never_hidden(self) -> None:
-        for one in self.seen:
-            if self.at(one) == "uncertain":
-                assert self.state[one] in {"uncertain", "abandoned"}
-            elif self.at(one) in SEEN:
-                assert self.state[one] in {"running", "abandoned"}
-
-    @invariant()
-    def at_most_one_attempt_is_open(self) -> None:
-        for states in self.attempts.values():
-            assert sum(state in delivery.OPEN_SEAT for state in states) <= 1
-
-    @invariant()
-    def the_record_of_moves_adds_up(self) -> None:
-        found = delivery.replay(self.moves)
-        for one, state in self.state.items():
-            assert found[one] == state
-            for n, attempt in enumerate(self.attempts[one], 1):
-                assert found[f"{one}#{n}"] == attempt
 
 
 def test_whatever_a_seat_does_nothing_is_given_twice_and_nothing_is_hidden() -> None:

@@ -17,7 +17,7 @@ PUBLIC_METHODS = 15
 EXCEPTIONS: dict[str, str] = {
     "tests/core/test_delivery_machine.py::Lives": (
         "a machine of Hypothesis: each rule is a move of the real one, and splitting it would "
-        "split what random lives can do. Issue 4 gives seats a machine of their own."
+        "split what random lives can do."
     ),
 }
 
