@@ -121,6 +121,7 @@ class Lab:
             attempt=1,
             generation=1,
             reply=reply,
+            attribution={"principal": "operator"} if kind is EventKind.TURN else {},
         )
 
     def go(self) -> None:

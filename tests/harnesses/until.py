@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 from clankie.host.clock import SystemClock
 
 T = TypeVar("T")
-PATIENCE: Final = 15.0
+PATIENCE: Final = 60.0
 """Seconds before a test gives up; it never says how long something should take."""
 _LOOK: Final = 0.05
 

@@ -14,25 +14,29 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from clankie.core.conversation import Principal
 from clankie.core.seat import EventKind, delivery_uuid
 from clankie.host.panes import NotTypableError, PaneError, PaneGoneError, typable
 from clankie.seats.claude import channel, keys, messaging
 from clankie.seats.claude.frame import framed
-from clankie.seats.port import Handed, Refused, Taken, Unknown
+from clankie.seats.port import Handed, Refused, Seen, Taken, Unknown
 
 if TYPE_CHECKING:
     from clankie.core.seat import Native, SeatEvent
     from clankie.seats.claude.receipts import Expected
     from clankie.seats.claude.watch import Watch
     from clankie.seats.launch import Means
-    from clankie.seats.port import Declaration, Seen
+    from clankie.seats.port import Declaration
 
 PROVEN: Final = 15.0
 """Seconds for words to show in the transcript; less than the pump waits."""
 BEFORE_ENTER: Final = 0.4
 """Seconds between words and Enter: sooner, the client takes Enter for a newline of the paste."""
+CUT: Final = 15_000
+"""Characters of content beyond which the service cuts it, and says so in it."""
 AGAIN: Final = 3.0
 """Seconds after which Enter is pressed once more, while the words still wait in the input."""
+_OWNERS: Final = frozenset({Principal.OPERATOR.value, Principal.DEVICE.value})
 
 
 class Joined:
@@ -77,7 +81,7 @@ class Joined:
             return Refused("session_ended")
         if self._watch.limited:
             return Refused("usage_limited")
-        if event.kind is EventKind.TURN:
+        if _bare(event):
             typed = await self._type(event)
             if typed is not None:
                 return typed
@@ -90,11 +94,16 @@ class Joined:
         panes, pane = self._means.panes, self._means.pane
         if panes is None or pane is None:
             return None
+        text = event.content
         try:
-            text = typable(event.content)
-            if await self._why_not() is not None:
-                return None
-        except PaneError:
+            text = typable(text)
+            why = await self._why_not()
+        except PaneError as error:
+            why = str(error)
+        if why is not None:
+            self._watch.tell(
+                Seen(notes=(f"{event.id} is not typed but sent as a message: {why}.",))
+            )
             return None
         self._means.ledger.typed(event, text)
         expected = self._watch.receipts.expect(text)
@@ -164,3 +173,13 @@ class Joined:
         if await self._watch.receipts.proof(expected, PROVEN):
             return Taken(expected.proof)
         return Unknown(why)
+
+
+def _bare(event: SeatEvent) -> bool:
+    """Whether its content is exactly what the owner wrote: nothing framed, joined to it, or cut."""
+    return (
+        event.kind is EventKind.TURN
+        and not event.members
+        and event.attribution.get("principal") in _OWNERS
+        and len(event.content) < CUT
+    )
