@@ -19,8 +19,8 @@ from clankie.core.goal import Goal, GoalNotFoundError, GoalState, SeatDrivesErro
 from clankie.core.ids import HEAD
 from clankie.core.settings import DAY
 from clankie.host import conversations, goals
+from clankie.host.planstore import GoalStore
 from clankie.host.ports import LaneResult, TurnHost, TurnRequest
-from clankie.host.storage import GoalStore
 from fakes.clock import FakeClock
 from fakes.hall import Hall, Machine, die
 from fakes.lane import ScriptedLane, fails, silence

@@ -25,6 +25,7 @@ pytest.register_assert_rewrite(
             "handoff",
             "mail",
             "owner",
+            "pages",
             "projection",
             "purge",
             "runs",

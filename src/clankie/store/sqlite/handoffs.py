@@ -22,7 +22,7 @@ from clankie.core.handoff import (
     to_be_said,
     unproven,
 )
-from clankie.store.sqlite import attempts, events, service_turns
+from clankie.store.sqlite import events, service_turns
 from clankie.store.sqlite.inputs import record
 
 if TYPE_CHECKING:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
+    from clankie.host.planstore import GoalStore, WakeStore
     from clankie.host.ports import Clock, CrashPoint, Ids
     from clankie.host.seatstore import MailStore, SeatStore, WatchStore
     from clankie.host.storage import (
@@ -37,10 +38,8 @@ if TYPE_CHECKING:
         Committed,
         ConversationStore,
         DeliveryStore,
-        GoalStore,
         OwnerStore,
         Recovered,
-        WakeStore,
     )
     from clankie.store.sqlite.readers import Readers
     from clankie.store.sqlite.sql import Database
