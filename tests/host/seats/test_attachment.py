@@ -9,7 +9,12 @@ from clankie.core.admission import Origin
 from clankie.core.conversation import OPERATOR, Author, Principal
 from clankie.core.delivery import InputState, SeatState
 from clankie.core.driver import Presence
-from clankie.core.errors import NotAllowedError, RunInProgressError, ShuttingDownError
+from clankie.core.errors import (
+    CommitUnknownError,
+    NotAllowedError,
+    RunInProgressError,
+    ShuttingDownError,
+)
 from clankie.core.goal import SeatDrivesError
 from clankie.core.ids import HEAD
 from clankie.core.seat_errors import AttachmentConflictError, SeatNotFoundError
@@ -45,7 +50,7 @@ async def test_a_seat_that_attaches_during_a_run_waits_and_starts_no_second_one(
         (event,) = page_of(waiting).events
         assert event.id == "m-2"
         assert hall.lane.asked == ["m-1"]
-        assert [one for one in await hall.said()] == ["re: first"]
+        assert await hall.said() == ["re: first"]
 
 
 @virtual
@@ -207,8 +212,6 @@ async def test_an_attachment_that_nobody_can_tell_of_is_known_all_the_same(
     clock: FakeClock, tmp_path: Path
 ) -> None:
     # proves: FENCE-7
-    from clankie.core.errors import CommitUnknownError
-
     async with Machine(tmp_path, clock).on() as hall:
         seat = await opened(hall, conversation=await hall.make("side"))
         stands = trouble(hall.house, "seats")

@@ -6,9 +6,12 @@ from pathlib import Path
 import pytest
 
 from clankie.core.admission import Origin
+from clankie.core.conversation import OPERATOR
 from clankie.core.delivery import InputState, SeatState
 from clankie.core.ids import HEAD
 from clankie.core.seat import EntryKind
+from clankie.host.conversations import reset
+from clankie.host.ports import LaneResult, TurnHost, TurnRequest
 from fakes.bridge import Bridge, opened, page_of
 from fakes.clock import FakeClock
 from fakes.hall import Hall, Machine, die
@@ -343,7 +346,7 @@ async def test_the_projection_of_a_service_turn_holds_what_the_harness_wrote(
         await clock.sleep(60)
         shown: list[str] = []
 
-        async def play(request, host):  # type: ignore[no-untyped-def]  # a script of the lane
+        async def play(request: TurnRequest, host: TurnHost) -> LaneResult:
             shown.append((await host.projection()).text)
             return await answers("seen")(request, host)
 
@@ -360,9 +363,6 @@ async def test_a_reset_leaves_nothing_of_before_to_be_told(
     clock: FakeClock, tmp_path: Path
 ) -> None:
     # proves: CONV-7, HAND-3
-    from clankie.core.conversation import OPERATOR
-    from clankie.host.conversations import reset
-
     async with Machine(tmp_path, clock).on() as hall:
         seat = await away(hall, clock)
         await ran(hall, "before", "a")

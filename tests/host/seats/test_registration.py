@@ -5,8 +5,13 @@ from typing import Any
 
 import pytest
 
-from clankie.core.conversation import Principal
-from clankie.core.errors import ConversationNotFoundError, NotAllowedError, ShuttingDownError
+from clankie.core.conversation import OPERATOR, Author, Principal
+from clankie.core.errors import (
+    CommitUnknownError,
+    ConversationNotFoundError,
+    NotAllowedError,
+    ShuttingDownError,
+)
 from clankie.core.ids import HEAD
 from clankie.core.seat import Native
 from clankie.core.seat_errors import (
@@ -242,8 +247,6 @@ async def test_a_registration_that_nobody_can_tell_of_is_known_to_the_desk(
     async with Machine(tmp_path, clock).on() as hall:
         _, secret = await granted(hall)
         trouble(hall.house, "seats").plan("register", lose())
-        from clankie.core.errors import CommitUnknownError
-
         with pytest.raises(CommitUnknownError):
             await registered(hall, secret)
         standing = hall.house.seats.standing(HEAD)
@@ -274,8 +277,6 @@ async def test_nothing_is_granted_and_nobody_registers_while_the_service_goes_do
 @virtual
 async def test_a_retired_seat_opens_nothing_any_more(clock: FakeClock, tmp_path: Path) -> None:
     # proves: SEAT-1, FENCE-6
-    from clankie.core.conversation import OPERATOR, Author
-
     async with Machine(tmp_path, clock).on() as hall:
         _, secret = await granted(hall)
         seat, token = await registered(hall, secret)

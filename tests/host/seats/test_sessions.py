@@ -1,0 +1,173 @@
+"""Native sessions begin in a seat: which are its own, and what they are told."""
+
+from pathlib import Path
+
+import pytest
+
+from clankie.core.admission import Mode
+from clankie.core.delivery import InputState
+from clankie.core.errors import InvalidFieldError
+from clankie.core.ids import HEAD
+from clankie.core.seat_errors import EventNotFoundError, OccupantChangedError
+from clankie.host.seats import session
+from fakes.bridge import opened
+from fakes.clock import FakeClock
+from fakes.hall import Machine
+from fakes.loop import virtual
+from fakes.processes import FakeProcesses
+
+
+@pytest.mark.parametrize("source", ["startup", "resume", "compact"])
+def test_the_same_session_keeps_its_seat(tmp_path: Path, source: str) -> None:
+    # proves: SEAT-13, SEAT-14
+    @virtual
+    async def scenario(clock: FakeClock) -> None:
+        async with Machine(tmp_path, clock).on() as hall:
+            seat = await opened(hall)
+            begun = await seat.starts(source=source)
+            assert "# Who you are" in begun.text
+            assert hall.house.seats.standing(HEAD) is not None
+
+    scenario()
+
+
+@pytest.mark.parametrize("source", ["clear", "compact"])
+def test_the_same_process_going_on_under_another_id_keeps_the_attachment(
+    tmp_path: Path, source: str
+) -> None:
+    # proves: SEAT-14
+    @virtual
+    async def scenario(clock: FakeClock) -> None:
+        async with Machine(tmp_path, clock).on() as hall:
+            seat = await opened(hall)
+            before = hall.house.desk.chair(seat.seat).seat.occupant.id
+            await seat.starts("native-2", source=source)
+            after = hall.house.desk.chair(seat.seat).seat
+            assert after.occupant.id != before
+            assert after.occupant.native.session_id == "native-2"
+            assert after.conversation == HEAD
+            await seat.poll(1)
+            await hall.send("hello", "m-1")
+            event = await seat.takes()
+            await seat.answers(event, "hi")
+            assert (await hall.ended("m-1")).state is InputState.SETTLED
+
+    scenario()
+
+
+@pytest.mark.parametrize("source", ["resume", "fork", "startup"])
+def test_a_session_that_is_not_provably_the_seats_own_unbinds_it_and_says_so(
+    tmp_path: Path, source: str
+) -> None:
+    # proves: SEAT-13, SEAT-14
+    @virtual
+    async def scenario(clock: FakeClock) -> None:
+        async with Machine(tmp_path, clock).on() as hall:
+            seat = await opened(hall)
+            await seat.poll(1)
+            await hall.send("hello", "m-1")
+            with pytest.raises(OccupantChangedError):
+                await seat.starts("native-2", source=source)
+            assert hall.house.seats.standing(HEAD) is None
+            assert (await hall.ended("m-1", 1)).state is InputState.SETTLED
+            said = [one.get("text", "") for one in await hall.log() if one["kind"] == "notice"]
+            assert any("session_changed" in one for one in said)
+            with pytest.raises(OccupantChangedError):
+                await seat.starts("native-3", source=source)
+
+    scenario()
+
+
+@virtual
+async def test_another_process_under_the_same_number_unbinds_the_seat(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: SEAT-13
+    processes = FakeProcesses()
+    async with Machine(tmp_path, clock, processes=processes).on() as hall:
+        seat = await opened(hall)
+        processes.runs(100, ticks=8)
+        with pytest.raises(OccupantChangedError):
+            await seat.starts()
+        assert hall.house.seats.standing(HEAD) is None
+
+
+@virtual
+async def test_an_unproven_seat_keeps_a_session_that_its_token_vouches_for(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: SEAT-13
+    machine = Machine(tmp_path, clock, processes=FakeProcesses(proves=False))
+    async with machine.on() as hall:
+        seat = await opened(hall)
+        await seat.starts()
+        assert hall.house.seats.standing(HEAD) is not None
+
+
+@virtual
+async def test_an_adopted_occupant_inherits_nothing_that_was_addressed_to_the_one_before(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: SEAT-14, FENCE-6
+    async with Machine(tmp_path, clock).on() as hall:
+        seat = await opened(hall)
+        await seat.poll(1)
+        await seat.works()
+        await hall.send("then this", "m-1", mode=Mode.QUEUE)
+        await hall.send("anybody", "m-2")
+        await seat.starts("native-2", source="clear")
+        page = await seat.poll(1)
+        assert [one.id for one in page.events] == ["m-2"]
+        assert (await hall.receipt("m-1")).state is not InputState.RUNNING
+
+
+@virtual
+async def test_only_a_start_that_was_shown_can_be_confirmed_and_only_once(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: HAND-2
+    async with Machine(tmp_path, clock).on() as hall:
+        seat = await opened(hall)
+        with pytest.raises(EventNotFoundError):
+            await session.confirm(hall.house, seat.seat, "p-none")
+        begun = [await seat.starts(confirm=False) for _ in range(5)]
+        with pytest.raises(EventNotFoundError):
+            await session.confirm(hall.house, seat.seat, begun[0].projection_id)
+        for _ in range(2):
+            await session.confirm(hall.house, seat.seat, begun[-1].projection_id)
+        with pytest.raises(InvalidFieldError):
+            await session.start(
+                hall.house, seat.seat, session_id="native-1", source="clear", sections=("all",)
+            )
+
+
+@virtual
+async def test_a_start_without_the_conversation_moves_nothing(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: HAND-2
+    async with Machine(tmp_path, clock).on() as hall:
+        seat = await opened(hall)
+        await seat.says("I was here")
+        await clock.sleep(60)
+        await hall.send("wake", "m-1")
+        await hall.ended("m-1")
+        begun = await session.start(
+            hall.house, seat.seat, session_id="native-1", source="startup", sections=("persona",)
+        )
+        await session.confirm(hall.house, seat.seat, begun.projection_id)
+        assert (await seat.takes()).source == "service-handoff"
+
+
+@virtual
+async def test_a_detached_seat_may_read_where_it_was_opened_for(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: HAND-2
+    async with Machine(tmp_path, clock).on() as hall:
+        await hall.send("hello", "m-1")
+        await hall.ended("m-1")
+        seat = await opened(hall)
+        await seat.detach()
+        begun = await seat.starts()
+        assert "re: hello" in begun.text
