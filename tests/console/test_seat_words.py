@@ -173,9 +173,11 @@ def test_what_ended_for_a_reason_before_it_was_given_out_was_not_sent(
 
 def test_notices_name_the_harness_as_people_do(run: Any) -> None:
     notices = ["claude drives this conversation now.", "sudo drives", "A claude drives"]
+    notices.append("The seat s-1 (codex) last asked at 12:00 UTC.")
     events = [event(1 + n, "notice", code="x", text=text) for n, text in enumerate(notices)]
     shown = [row["text"] for row in told(run, events, {})]
-    assert shown == ["Claude Code drives this conversation now.", *notices[1:]]
+    assert shown[0] == "Claude Code drives this conversation now."
+    assert shown[1:] == [*notices[1:3], "Codex last asked at 12:00 UTC."]
 
 
 def test_the_evidence_of_a_doubt_names_seat_session_acknowledgement_and_proof(run: Any) -> None:

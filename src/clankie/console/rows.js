@@ -141,7 +141,8 @@ class Teller {
     const name = this.#name(last?.destination.seat);
     const told = standingAtSeat(receipt, state, { name, driven: this.seat !== null, joins: this.before !== null });
     if (inFlight(receipt)) this.before ??= delivery;
-    return last || told ? { ...told, attempt: last, harness: name } : null;
+    const sentence = last ? receipt.detail?.replaceAll(`the seat ${last.destination.seat}`, name) : null;
+    return last || told ? { ...told, attempt: last, harness: name, ...(sentence ? { sentence } : null) } : null;
   }
 
   #name(seat) {

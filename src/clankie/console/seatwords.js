@@ -10,8 +10,9 @@ const HARNESSES = { claude: "Claude Code", "claude-code": "Claude Code", codex: 
 /** A harness as people call it. */
 export const harness = (name, otherwise = "The harness") => HARNESSES[name] ?? (oneLine(String(name ?? ""), 40) || otherwise);
 
-/** A sentence of the service that begins with a harness's id, with its name. */
-export const named = (text) => String(text ?? "").replace(/^[a-z]+(-[a-z]+)*(?= )/, (id) => HARNESSES[id] ?? id);
+/** A sentence of the service that begins with a harness's id, or names a seat with it, as people say it. */
+export const named = (text) => String(text ?? "").replace(/^[a-z]+(-[a-z]+)*(?= )/, (id) => HARNESSES[id] ?? id)
+  .replace(/^The seat \S+ \(([a-z-]+)\)/, (_, id) => harness(id));
 
 const UNSENT = {
   conversation_closed: "The conversation was closed before its turn came.",

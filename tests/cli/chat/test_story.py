@@ -316,6 +316,18 @@ def test_notices_and_resets_are_said(log: Log) -> None:
     assert "begun afresh" in log.event("reset")[0]
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("claude drives this conversation now.", "! Claude Code drives this conversation now."),
+        ("The seat s-1 (codex) last asked at 12:00 UTC.", "! Codex last asked at 12:00 UTC."),
+        ("sudo drives", "! sudo drives"),
+    ],
+)
+def test_notices_name_the_harness_as_people_do(text: str, told: str, log: Log) -> None:
+    assert log.event("notice", CAPTAIN, code="seat_attached", text=text) == [told]
+
+
 def test_a_kind_that_is_not_known_yet_is_passed_over(log: Log) -> None:
     assert log.event("unheard_of", CAPTAIN, span="s", phase="open") == []
     assert log.event("handoff", CAPTAIN, span="s", phase="unheard_of") == []

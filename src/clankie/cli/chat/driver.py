@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
@@ -18,6 +19,7 @@ NAMES: Final = {
     "pi": "pi",
     "opencode": "opencode",
 }
+_SEAT: Final = re.compile(r"^The seat \S+ \(([a-z-]+)\)")
 LISTENS: Final = frozenset({"live", "holding"})
 
 
@@ -27,7 +29,8 @@ def harness(name: object) -> str:
 
 
 def named(text: str) -> str:
-    """A sentence of the service that begins with a harness's id, with its name."""
+    """A sentence of the service that begins with a harness's id, or names a seat with it."""
+    text = _SEAT.sub(lambda found: harness(found[1]), text)
     first, space, rest = text.partition(" ")
     return f"{NAMES.get(first, first)}{space}{rest}"
 
