@@ -42,6 +42,7 @@ async def examine(house: House) -> list[Finding]:
         _model(house),
         _credentials(house),
         *await _deliveries(house),
+        *_seats(house),
     ]
 
 
@@ -100,6 +101,36 @@ async def _deliveries(house: House) -> list[Finding]:
                 level=Level.WARN,
                 sentence=f"{held} wakes are held after they failed.",
                 fix="clankie wakes list, then clankie wakes release ID",
+            )
+        )
+    return found
+
+
+def _seats(house: House) -> list[Finding]:
+    """Seats whose process nobody vouches for, and those that take nothing now."""
+    now = house.desk.now()
+    chairs = list(house.desk.all())
+    unproven = [one.seat.id for one in chairs if not one.proven]
+    parked = [one.seat.id for one in chairs if one.parked(now.wall)]
+    found: list[Finding] = []
+    if unproven:
+        found.append(
+            Finding(
+                name="seats",
+                level=Level.WARN,
+                sentence=(
+                    f"Unproven seats: {', '.join(unproven)}. This machine cannot vouch for their "
+                    "processes, so messages of rooms stay on the service lane."
+                ),
+            )
+        )
+    if parked:
+        found.append(
+            Finding(
+                name="parked seats",
+                level=Level.WARN,
+                sentence=f"Seats that take no input now: {', '.join(parked)}.",
+                fix="clankie seat list says until when; after a reset, clear their session",
             )
         )
     return found

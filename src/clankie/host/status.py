@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from clankie import __version__
 from clankie.core.conversation import timestamp
+from clankie.host.seats import roster
 
 if TYPE_CHECKING:
     from clankie.host.house import House
@@ -34,6 +35,7 @@ async def status(house: House) -> dict[str, object]:
             "held": sum(one.held for one in conversations),
             "uncertain": sum(one.uncertain for one in conversations),
         },
+        "seats": roster.counted(house),
         "writer_backlog": house.store.backlog(),
         "store": await house.store.facts(),
     }

@@ -33,6 +33,10 @@ class Alarms:
         if sooner is None or at < sooner:
             self.changed.set()
 
+    def has(self, name: Hashable) -> bool:
+        """Whether somebody looks at it sometime."""
+        return name in self._at
+
     def next(self) -> float | None:
         """The soonest moment."""
         while self._heap and self._at.get(self._heap[0][2]) != self._heap[0][0]:

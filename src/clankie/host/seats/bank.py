@@ -47,7 +47,7 @@ async def self_state(house: House, seat: str) -> dict[str, object]:
             "id": seat,
             "harness": chair.seat.harness,
             "state": roster.state_of(house, chair, house.desk.now()),
-            "proven": bool(chair.seat.occupant.native.process_started_at),
+            "proven": chair.proven,
         },
     }
 

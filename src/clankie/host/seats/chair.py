@@ -75,6 +75,11 @@ class Chair:
         self.news.set()
         self.news = asyncio.Event()
 
+    @property
+    def proven(self) -> bool:
+        """Whether this machine vouches for its process."""
+        return bool(self.seat.occupant.native.process_started_at)
+
     def parked(self, wall: datetime) -> bool:
         """Whether nothing is for it now: a usage limit, or its session was retired by a reset."""
         until = self.seat.parked_until
@@ -87,12 +92,11 @@ class Chair:
 
     def standing(self, limits: SeatLimits, now: Now) -> Standing:
         """As the choice of a driver needs it."""
-        occupant = self.seat.occupant
         return Standing(
             seat=self.seat.id,
-            occupant=occupant.id,
+            occupant=self.seat.occupant.id,
             presence=self.presence(limits, now),
-            proven=bool(occupant.native.process_started_at),
+            proven=self.proven,
             kinds=self.seat.capabilities.kinds,
         )
 

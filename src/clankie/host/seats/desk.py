@@ -72,6 +72,13 @@ class Given(NamedTuple):
     since: float
 
 
+@dataclass(frozen=True, slots=True)
+class Uncounted:
+    """The alarm of a seat that may have been given something that nobody was told of."""
+
+    seat: str
+
+
 class Desk:
     """Implements the port Seats. Everything here happens on the event loop, between two awaits."""
 

@@ -13,7 +13,7 @@ from clankie.core.driver import Presence
 from clankie.core.errors import ClankieError, FaultError, UncertainError
 from clankie.core.seat_errors import SeatNotFoundError
 from clankie.host import journal
-from clankie.host.seats.desk import AtChair, Overdue, PollEnds, came_to, lapses_at
+from clankie.host.seats.desk import AtChair, Overdue, PollEnds, Uncounted, came_to, lapses_at
 from clankie.host.seats.news import driver_changed
 from clankie.host.waiting import event_within, to_the_end
 
@@ -69,6 +69,13 @@ def _remember(house: House, one: InFlight) -> None:
         journal.note("handoff of a retired seat", seat=one.seat, event=one.event.id)
 
 
+async def _count(house: House, seat: str) -> None:
+    """Give everything that this seat may have seen its deadline, where it has none yet."""
+    for one in await house.store.mail.in_flight(seat):
+        if not house.desk.alarms.has(Overdue(one.seat, one.event.id, one.event.attempt)):
+            _remember(house, one)
+
+
 async def refresh(house: House, *seats: str | None) -> None:
     """Read these seats again; the ones that were retired are dropped."""
     for seat in seats:
@@ -109,6 +116,8 @@ async def _ring(house: House, name: Hashable) -> None:
                 house.desk.chair(seat).look()
             case AtChair(seat=seat):
                 await to_the_end(look(house, house.desk.chair(seat)))
+            case Uncounted(seat=seat):
+                await _count(house, seat)
             case Overdue():
                 await to_the_end(_lapse(house, name))
             case _:

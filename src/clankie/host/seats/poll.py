@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from clankie.core import binding as law
 from clankie.core.admission import Origin
 from clankie.core.delivery import SeatState
-from clankie.core.errors import ClankieError, RefusedError, ShuttingDownError
+from clankie.core.errors import ClankieError, RefusedError, ShuttingDownError, UncertainError
 from clankie.core.handoff import SOURCE
 from clankie.core.seat import EventKind
 from clankie.core.wake import STALLED
@@ -22,7 +22,7 @@ from clankie.core.watchdog import Phase
 from clankie.host import journal
 from clankie.host.seats import content
 from clankie.host.seats.chair import Told
-from clankie.host.seats.desk import Overdue, came_to
+from clankie.host.seats.desk import Overdue, Uncounted, came_to
 from clankie.host.seats.news import driver_changed
 from clankie.host.seatstore import Ask
 from clankie.host.waiting import caught, finished_within, to_the_end
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from clankie.core.seat import SeatEvent
     from clankie.host.house import House
     from clankie.host.seats.chair import Chair
+    from clankie.host.seatstore import Taken
 
 NOTED: Final = 6
 """An ask is stored at most this often in the time within which a seat is presumed live."""
@@ -172,18 +173,30 @@ async def _taken(
         responding=chair.responding(desk.limits, house.clock.monotonic()),
         cleared=cleared,
     )
-    mail, seat, budget = house.store.mail, chair.seat.id, content.HANDOFF_BUDGET
-    taken = await mail.take(seat, ask, limits=desk.limits, budget=budget)
-    if not taken.events and chair.unresolved:
-        # Sealed before a restart, and this poll is not the one that was given it.
-        for event, attempt in chair.unresolved:
-            state = await mail.lapse(seat, event, attempt)
-            came_to(desk, Overdue(seat, event, attempt), state, house.clock.monotonic())
-        chair.unresolved.clear()
-        taken = await mail.take(seat, ask, limits=desk.limits, budget=budget)
+    try:
+        taken = await _next(house, chair, ask)
+    except UncertainError:
+        # It may be on disk all the same, and then its deadlines run.
+        desk.alarms.put(Uncounted(chair.seat.id), house.clock.monotonic())
+        raise
     if not taken.again:
         await _left(house, chair, taken.events)
     return tuple([_shown(house, chair, each) for each in taken.events])
+
+
+async def _next(house: House, chair: Chair, ask: Ask) -> Taken:
+    """What the store gives this poll."""
+    desk, mail, seat = house.desk, house.store.mail, chair.seat.id
+    budget = content.HANDOFF_BUDGET
+    taken = await mail.take(seat, ask, limits=desk.limits, budget=budget)
+    if taken.events or not chair.unresolved:
+        return taken
+    # Sealed before a restart, and this poll is not the one that was given it.
+    for event, attempt in chair.unresolved:
+        state = await mail.lapse(seat, event, attempt)
+        came_to(desk, Overdue(seat, event, attempt), state, house.clock.monotonic())
+    chair.unresolved.clear()
+    return await mail.take(seat, ask, limits=desk.limits, budget=budget)
 
 
 def _shown(house: House, chair: Chair, event: SeatEvent) -> SeatEvent:

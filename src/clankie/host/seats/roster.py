@@ -93,6 +93,18 @@ def driver(house: House, conversation: str) -> DriverView | None:
     return view if view.listens else None
 
 
+def counted(house: House) -> dict[str, int]:
+    """How many there are, how many are waited for, how many take nothing now."""
+    now = house.desk.now()
+    states = [state_of(house, chair, now) for chair in house.desk.all()]
+    listening = {Presence.LIVE.value, Presence.HOLDING.value}
+    return {
+        "open": len(states),
+        "live": sum(one in listening for one in states),
+        "parked": states.count(PARKED),
+    }
+
+
 async def retire(house: House, seat: str, by: Author) -> None:
     """Detach it and revoke its token: it opens nothing any more.
 

@@ -1,0 +1,129 @@
+"""Cancelling what waits at a seat, and asking a seat to stop what it has."""
+
+from pathlib import Path
+
+from clankie.core.admission import Origin
+from clankie.core.conversation import OPERATOR
+from clankie.core.delivery import InputState, SeatState
+from clankie.core.ids import HEAD
+from clankie.core.seat import Activity, Capabilities
+from clankie.host.cancel import CancelOutcome, cancel
+from clankie.host.seats import roster
+from fakes.bridge import opened, page_of
+from fakes.clock import FakeClock
+from fakes.hall import Machine
+from fakes.loop import virtual
+
+
+@virtual
+async def test_what_only_waits_at_a_seat_is_cancelled_and_never_given_out(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: FENCE-13
+    async with Machine(tmp_path, clock).on() as hall:
+        seat = await opened(hall)
+        await seat.poll(1)
+        await hall.send("hello", "m-1")
+        answer = await cancel(hall.house, HEAD, "m-1")
+        assert answer.outcome is CancelOutcome.CANCELLED
+        assert answer.delivery is not None
+        assert answer.delivery.state is InputState.CANCELLED
+        assert [one.state for one in answer.delivery.attempts] == [SeatState.RELEASED]
+        await seat.nothing()
+        await clock.sleep(60)
+        assert hall.lane.asked == []
+
+
+@virtual
+async def test_what_a_seat_has_is_asked_to_stop_and_its_outcome_is_the_true_one(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: FENCE-13
+    async with Machine(tmp_path, clock).on() as hall:
+        seat = await opened(hall)
+        await seat.poll(1)
+        await hall.send("hello", "m-1")
+        event = await seat.takes()
+        waiting = seat.parks(poll_id="p-1")
+        await clock.sleep(1)
+        answer = await cancel(hall.house, HEAD, "m-1")
+        assert answer.outcome is CancelOutcome.REQUESTED
+        await clock.sleep(0.1)
+        page = page_of(waiting)
+        assert (page.events, page.interrupts) == ((), (("m-1", 1),))
+        # The same poll again says the same; the next one does not.
+        assert (await seat.poll(poll_id="p-1")).interrupts == (("m-1", 1),)
+        assert (await seat.poll(1)).interrupts == ()
+        assert (await hall.receipt("m-1")).state is InputState.RUNNING
+        # It answered in spite of that, and that is what the receipt says.
+        await seat.answers(event, "done already")
+        assert (await hall.ended("m-1")).state is InputState.SETTLED
+
+
+@virtual
+async def test_without_a_name_it_is_the_newest_that_the_seat_has(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: FENCE-13
+    async with Machine(tmp_path, clock).on() as hall:
+        seat = await opened(hall)
+        assert (await cancel(hall.house, HEAD)).outcome is CancelOutcome.NOTHING
+        await seat.poll(1)
+        for number in (1, 2):
+            await hall.send(f"part {number}", f"m-{number}")
+            await seat.takes()
+        answer = await cancel(hall.house, HEAD)
+        assert answer.outcome is CancelOutcome.REQUESTED
+        assert answer.delivery is not None
+        assert answer.delivery.id == "m-2"
+        assert (await seat.poll(1)).interrupts == (("m-2", 1),)
+
+
+@virtual
+async def test_a_member_is_stopped_under_the_event_that_it_went_with(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: FENCE-13, SEAT-12
+    async with Machine(tmp_path, clock).on() as hall:
+        seat = await opened(hall)
+        await seat.poll(1)
+        for number in (1, 2):
+            await hall.send(
+                f"part {number}", f"e-{number}", origin=Origin.ESCALATION, channel="discord-main"
+            )
+        await seat.takes()
+        assert (await cancel(hall.house, HEAD, "e-1")).outcome is CancelOutcome.REQUESTED
+        assert (await seat.poll(1)).interrupts == (("e-2", 1),)
+
+
+@virtual
+async def test_nothing_is_promised_that_the_harness_cannot_do(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: FENCE-13
+    async with Machine(tmp_path, clock).on() as hall:
+        seat = await opened(hall, capabilities=Capabilities(interrupt=False))
+        await seat.poll(1)
+        await hall.send("hello", "m-1")
+        await seat.takes()
+        assert (await cancel(hall.house, HEAD, "m-1")).outcome is CancelOutcome.NOTHING
+        assert (await seat.poll(1)).interrupts == ()
+
+
+@virtual
+async def test_what_has_ended_or_whose_seat_is_gone_is_not_interrupted(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: FENCE-13
+    async with Machine(tmp_path, clock).on() as hall:
+        seat = await opened(hall)
+        await seat.poll(1)
+        await hall.send("hello", "m-1")
+        await seat.answers(await seat.takes(), "hi")
+        assert (await cancel(hall.house, HEAD, "m-1")).outcome is CancelOutcome.NOTHING
+        await hall.send("more", "m-2")
+        await seat.takes()
+        await seat.sync(activity=Activity.RESPONDING)
+        await roster.retire(hall.house, seat.seat, OPERATOR)
+        assert (await cancel(hall.house, HEAD, "m-2")).outcome is CancelOutcome.NOTHING
+        assert (await cancel(hall.house, HEAD)).outcome is CancelOutcome.NOTHING
