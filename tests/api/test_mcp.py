@@ -200,8 +200,9 @@ async def test_a_tool_that_breaks_is_answered_and_told_to_the_log(
         message = "secret words"
         raise RuntimeError(message)
 
-    api.hall.house.store.wakes = Trouble(api.hall.house.store.wakes)  # type: ignore[assignment]
-    api.hall.house.store.wakes.plan("add", broken)
+    trouble = Trouble(api.hall.house.store.wakes)
+    trouble.plan("add", broken)
+    api.hall.house.store.wakes = trouble  # type: ignore[assignment]
     failed, why = await called(api, bridge, "schedule_wake", text="x", in_seconds=5)
     assert failed
     assert why.startswith("internal_error")

@@ -10,18 +10,27 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck, settings
 
+from api.bridge import seated
+from api.kit import open_api
 from clankie.api.app import Routes
 from clankie.api.openapi import describe
 from clankie.api.serve import Server
+from clankie.wiring.processes import LinuxProcesses
 from fakes.clock import FakeClock
 from fakes.hall import Machine
 
 EXAMPLES = 5
+OF_SEATS = r"^/v1/seats/\{seat\}/(events|session-start|transcript|approvals)"
+described = describe(Routes().framework)
 schema = (
-    schemathesis.openapi.from_dict(describe(Routes().framework))
+    schemathesis.openapi.from_dict(described)
     .exclude(path="/v1/feed")  # a stream whatever is asked: it has tests of its own
     .exclude(path="/v1/backups")  # writes where it is told to
+    .exclude(path_regex=OF_SEATS)  # nobody but a seat gets far there
 )
+
+
+of_seats = schemathesis.openapi.from_dict(described).include(path_regex=OF_SEATS)
 
 
 class Live:
@@ -29,7 +38,7 @@ class Live:
 
     def __init__(self, home: Path) -> None:
         self.home = home
-        self.url = self.secret = ""
+        self.url = self.secret = self.seat = self.token = ""
         self._ready = threading.Event()
         self._loop = asyncio.new_event_loop()
         self._stop = asyncio.Event()
@@ -49,13 +58,15 @@ class Live:
         self._loop.run_until_complete(self._serve())
 
     async def _serve(self) -> None:
-        async with Machine(self.home, FakeClock()).on() as hall:
+        async with Machine(self.home, FakeClock(), processes=LinuxProcesses()).on() as hall:
             server = Server(hall.house)
             self.url = await server.start(
                 host="127.0.0.1", port=0, socket=self.home / "service.sock"
             )
             self.secret = (self.home / "operator.token").read_text().strip()
             await hall.send("hello")
+            bridge = await seated(open_api(hall, self.home))
+            self.seat, self.token = bridge.seat, bridge.token
             self._ready.set()
             await self._stop.wait()
             hall.house.stopping = True
@@ -135,6 +146,13 @@ def clean(body: Any) -> Any:
     return body
 
 
+def at_its_seat(case: schemathesis.Case[Any], seat: str) -> None:
+    """Mostly at the seat that there is; one that cannot be stays what it is."""
+    named = case.path_parameters.get("seat")
+    if isinstance(named, str) and named:
+        case.path_parameters["seat"] = seat
+
+
 def number(given: object) -> bool:
     try:
         return float(str(given)) >= 0
@@ -152,4 +170,18 @@ def test_what_it_does_is_what_it_says(case: schemathesis.Case[Any], live: Live) 
     tame(case)
     case.call_and_validate(
         base_url=live.url, headers={"Authorization": f"Bearer {live.secret}"}, timeout=20
+    )
+
+
+@of_seats.parametrize()
+@settings(
+    max_examples=EXAMPLES,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
+def test_what_it_says_to_a_seat_is_what_it_does(case: schemathesis.Case[Any], live: Live) -> None:
+    tame(case)
+    at_its_seat(case, live.seat)
+    case.call_and_validate(
+        base_url=live.url, headers={"Authorization": f"Bearer {live.token}"}, timeout=20
     )

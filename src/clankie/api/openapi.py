@@ -144,9 +144,18 @@ def _complete(operation: dict[str, Any], method: str, path: str) -> None:
         responses[str(status)] = _answer(said, operation.get("responses", {}), status)
     for status in _errors(operation, route):
         responses[str(status)] = _problem(status)
+    if route == ("POST", seat_schemas.MCP):
+        _in_its_own_words(responses)
     operation["responses"] = responses
     if route not in PUBLIC:
         operation["security"] = [{"bearer": []}, {"session": []}]
+
+
+def _in_its_own_words(responses: dict[str, Any]) -> None:
+    """What reached the protocol of tools is refused in the words of that protocol."""
+    responses["406"] = {"description": "The answer is JSON.", "content": {}}
+    for status in ("400", "404", "406"):
+        responses[status]["content"][_JSON] = {"schema": {"type": "object"}}
 
 
 def _answer(said: str, before: Mapping[str, Any], status: int) -> dict[str, Any]:

@@ -154,10 +154,17 @@ COMPONENTS: Final[dict[str, Schema]] = {
 }
 
 
+_MESSAGE: Final = shape(
+    "A message of JSON-RPC 2.0; without an id it is answered by 202 alone.",
+    {"jsonrpc": {"const": "2.0"}, "method": TEXT},
+    {"id": {"type": ["integer", "string"]}, "params": ANY_OBJECT},
+)
+
+
 def hot() -> dict[str, dict[str, Any]]:
     """The poll, and the tools."""
     seat = {"name": "seat", "in": "path", "required": True, "schema": TEXT}
-    message = {"content": {_JSON: {"schema": ANY_OBJECT}}, "required": True}
+    message = {"content": {_JSON: {"schema": _MESSAGE}}, "required": True}
     session = {
         "name": "Mcp-Session-Id",
         "in": "header",
