@@ -134,7 +134,7 @@ async def test_a_session_start_that_shows_it_all_leaves_nothing_to_tell(
     await ran(store, "w-1", "Wake")
     head = await store.conversations.get(HEAD)
     await store.seats.projected("s-1", "n-s-1", head.cursor)
-    assert await spans(store) == ["open", "none"]
+    assert await spans(store) == ["open", "delivered"]
     assert await poll(store) == []
     await ran(store, "w-2", "Another")
     event = await one_handoff(store, "p-2")

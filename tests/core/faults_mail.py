@@ -137,7 +137,7 @@ HANDOFF = [
     ),
     (
         "a session start does not satisfy an open span",
-        "_E.COVERED: _S.NONE,\n        _E.RESET: _S.NONE,\n    },\n    _S.ATTEMPTING",
+        "_E.COVERED: _S.DELIVERED,\n        _E.RESET: _S.NONE,\n    },\n    _S.ATTEMPTING",
         "_E.COVERED: _S.OPEN,\n        _E.RESET: _S.NONE,\n    },\n    _S.ATTEMPTING",
     ),
     (

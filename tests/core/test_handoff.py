@@ -34,7 +34,7 @@ SPAN: Mapping[str, Mapping[str, str]] = {
         "run": "open",
         "sealed": "attempting",
         "restarted": "open",
-        "covered": "none",
+        "covered": "delivered",
         "reset": "none",
     },
     "attempting": {

@@ -76,7 +76,7 @@ SPAN: Final[Mapping[SpanState, Mapping[SpanEvent, SpanState]]] = {
         _E.RUN: _S.OPEN,
         _E.SEALED: _S.ATTEMPTING,
         _E.RESTARTED: _S.OPEN,
-        _E.COVERED: _S.NONE,
+        _E.COVERED: _S.DELIVERED,
         _E.RESET: _S.NONE,
     },
     _S.ATTEMPTING: {

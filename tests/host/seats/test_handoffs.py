@@ -151,7 +151,7 @@ async def test_a_session_start_that_covers_the_gap_satisfies_it_once_it_is_confi
         assert "re: wake" in begun.text
         assert "re: another" in begun.text
         await seat.nothing()
-        assert await spans(hall) == ["open", "none"]
+        assert await spans(hall) == ["open", "delivered"]
 
 
 @virtual

@@ -212,6 +212,7 @@ def covered(tx: Transaction, head: Head, cursor: int) -> None:
         return
     until = span.to_cursor if span.to_cursor is not None else head.service_cursor
     if until <= cursor:
+        span.to_cursor = until
         move(tx, head, span, SpanEvent.COVERED)
 
 
