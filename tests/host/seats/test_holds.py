@@ -1,6 +1,7 @@
 """How long a silent seat is waited for, and what follows when it is not any more."""
 
 import asyncio
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +10,14 @@ import pytest
 from clankie.core.admission import Origin
 from clankie.core.delivery import InputState, SeatState, ServiceState
 from clankie.core.driver import Presence
+from clankie.core.errors import CommitUnknownError
 from clankie.core.ids import HEAD
 from fakes.bridge import Bridge, opened, page_of
 from fakes.clock import FakeClock
 from fakes.hall import Hall, Machine, die
 from fakes.lane import ScriptedLane, waits
 from fakes.loop import virtual
-from fakes.trouble import refuse, trouble
+from fakes.trouble import lose, refuse, trouble
 
 
 def presence(hall: Hall, conversation: str = HEAD) -> Presence:
@@ -285,6 +287,45 @@ async def test_a_takeover_that_the_store_could_not_write_is_tried_again(
         await clock.sleep(60)
         assert (await hall.ended("m-1", 1)).state is InputState.SETTLED
         assert len(await takeovers(hall)) == 1
+
+
+@virtual
+async def test_the_silence_after_a_limit_that_passed_during_a_poll_is_one_of_its_own(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: SEAT-7, FENCE-5
+    async with Machine(tmp_path, clock).on() as hall:
+        seat = await opened(hall)
+        waiting = seat.parks(30)
+        await clock.sleep(1)
+        await seat.limited(resets_at=clock.now() + timedelta(seconds=10))
+        await clock.sleep(30)
+        assert page_of(waiting).events == ()
+        await hall.send("hello", "m-1")
+        await clock.sleep(1)
+        assert (await hall.receipt("m-1")).attempts[0].state is SeatState.OFFERED
+        await clock.sleep(50)
+        assert (await hall.ended("m-1", 1)).state is InputState.SETTLED
+        assert hall.lane.asked == ["m-1"]
+
+
+@virtual
+async def test_what_a_poll_was_given_lapses_although_the_store_could_not_say_so(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: SEAT-2, FENCE-5
+    async with Machine(tmp_path, clock).on() as hall:
+        seat = await opened(hall)
+        await seat.poll(1)
+        await hall.send("hello", "m-1")
+        trouble(hall.house, "mail").plan("take", lose())
+        with pytest.raises(CommitUnknownError):
+            await seat.poll(1)
+        await clock.sleep(59)
+        assert (await hall.receipt("m-1")).attempts[0].state is SeatState.ATTEMPTING
+        await clock.sleep(3)
+        found = await hall.receipt("m-1")
+        assert (found.state, found.code) == (InputState.UNCERTAIN, "unacknowledged")
 
 
 @virtual

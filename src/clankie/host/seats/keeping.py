@@ -13,7 +13,15 @@ from clankie.core.driver import Presence
 from clankie.core.errors import ClankieError, FaultError, UncertainError
 from clankie.core.seat_errors import SeatNotFoundError
 from clankie.host import journal
-from clankie.host.seats.desk import AtChair, Overdue, PollEnds, Uncounted, came_to, lapses_at
+from clankie.host.seats.desk import (
+    AtChair,
+    Overdue,
+    PollEnds,
+    Sweep,
+    Uncounted,
+    came_to,
+    lapses_at,
+)
 from clankie.host.seats.news import driver_changed
 from clankie.host.waiting import event_within, to_the_end
 
@@ -28,6 +36,9 @@ if TYPE_CHECKING:
 
 FAULT_PAUSE: Final = 1.0
 """Seconds before something due is tried again when the store could not do it."""
+
+SWEEP: Final = 3_600.0
+"""Seconds between two looks for seats that ended long ago."""
 
 HOLD: Final = "hold_lapsed"
 GRACE: Final = "grace_lapsed"
@@ -98,6 +109,7 @@ async def _put(house: House, seat: str) -> Chair:
 async def tend(house: House, captain: Captain) -> None:
     """Ring every alarm when its moment comes, until the service stops."""
     alarms = house.desk.alarms
+    alarms.put(Sweep(), house.clock.monotonic())
     while not captain.stopping:
         alarms.changed.clear()
         for name in alarms.due(house.clock.monotonic()):
@@ -116,6 +128,9 @@ async def _ring(house: House, name: Hashable) -> None:
                 house.desk.chair(seat).look()
             case AtChair(seat=seat):
                 await to_the_end(look(house, house.desk.chair(seat)))
+            case Sweep():
+                house.desk.alarms.put(name, house.clock.monotonic() + SWEEP)
+                await to_the_end(_sweep(house))
             case Uncounted(seat=seat):
                 await _count(house, seat)
             case Overdue():
@@ -157,6 +172,27 @@ async def look(house: House, chair: Chair) -> None:
         driver_changed(house, seat.conversation)
 
 
+def gone(house: House, chair: Chair) -> bool:
+    """Whether its process has provably ended: another one has its number, or none."""
+    native = chair.seat.occupant.native
+    if not chair.proven or chair.asking.ask is not None:
+        return False
+    return house.processes.started_at(native.pid) != native.process_started_at
+
+
+async def _sweep(house: House) -> None:
+    """Retire seats that drive nothing and whose process ended long ago."""
+    before = house.clock.now() - timedelta(seconds=house.settings.retention.seats)
+    for chair in list(house.desk.all()):
+        seat = chair.seat
+        seen = max(seat.registered_at, seat.last_ask or seat.registered_at)
+        if seat.conversation is None and seen < before and gone(house, chair):
+            await house.store.seats.retire(seat.id, "ended", None)
+            house.tokens.drop(seat.token)
+            await refresh(house, seat.id)
+            journal.note("seat ended", seat=seat.id)
+
+
 async def unpark(house: House, chair: Chair) -> None:
     """It takes input again: what comes to it from now on is the usual handoff, then the rest."""
     await house.store.seats.park(chair.seat.id, None, PARKED)
@@ -176,9 +212,13 @@ async def settle(house: House, chair: Chair) -> None:
     """Take over what waits for a seat that is not waited for any longer, once in each silence."""
     desk, seat = house.desk, chair.seat
     now = desk.now()
-    if chair.settled or seat.conversation is None:
+    if seat.conversation is None:
         return
     if chair.presence(desk.limits, now) is not Presence.ABSENT:
+        # Its next silence is another one: a limit can pass while the same poll waits.
+        chair.settled = False
+        return
+    if chair.settled:
         return
     chair.settled = True
     parked, since = chair.parked(now.wall), binding.silent_since(chair.asking)
