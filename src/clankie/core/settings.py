@@ -131,6 +131,9 @@ class Retention:
     """How long evidence is kept; seconds."""
 
     receipts: float = _number(7 * DAY, DAY, 3_650 * DAY, "evidence of confirmed deliveries")
+    seats: float = _number(
+        DAY, 0.0, 3_650 * DAY, "seats that drive nothing and whose process has ended"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -90,3 +90,24 @@ async def test_status_and_doctor_say_what_there_is_to_say_of_seats(
         assert "Unproven" in found.sentence
         await seat.limited()
         assert (await status(hall.house))["seats"] == {"open": 1, "live": 0, "parked": 1}
+
+
+@virtual
+async def test_a_seat_that_drives_nothing_and_has_ended_is_retired_after_a_day(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: SEAT-13, BASE-3
+    processes = FakeProcesses()
+    async with Machine(tmp_path, clock, processes=processes).on() as hall:
+        seat = await opened(hall)
+        other = await opened(hall, "native-2", pid=200, expected=seat.seat)
+        await seat.poll(1)
+        assert [one.state for one in await roster.listed(hall.house)] == ["unattached", "absent"]
+        processes.ends(100)
+        processes.ends(200)
+        # What is attached is left to its owner.
+        assert [one.state for one in await roster.listed(hall.house)] == ["ended", "absent"]
+        await clock.sleep(86_000)
+        assert len(await roster.listed(hall.house)) == 2
+        await clock.sleep(4_500)
+        assert [one.seat.id for one in await roster.listed(hall.house)] == [other.seat]

@@ -73,6 +73,11 @@ class Given(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Sweep:
+    """The alarm at which seats that ended long ago are retired."""
+
+
+@dataclass(frozen=True, slots=True)
 class Uncounted:
     """The alarm of a seat that may have been given something that nobody was told of."""
 

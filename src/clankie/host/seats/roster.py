@@ -11,6 +11,7 @@ from clankie.core.conversation import DriverView, Principal
 from clankie.core.driver import Presence
 from clankie.core.errors import NotAllowedError
 from clankie.host.seats.attachment import handover
+from clankie.host.seats.keeping import gone
 from clankie.host.waiting import to_the_end
 
 if TYPE_CHECKING:
@@ -23,12 +24,13 @@ if TYPE_CHECKING:
     from clankie.host.seatstore import Seat
 
 UNATTACHED: Final = "unattached"
+ENDED: Final = "ended"
 PARKED: Final = "parked"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeatView:
-    """A row of the roster. `state`: live, holding, absent, parked or unattached.
+    """A row of the roster. `state`: live, holding, absent, parked, unattached or ended.
 
     `since`: when it was attached. `waiting` and `in_flight` count events.
     """
@@ -128,7 +130,7 @@ async def _retire(house: House, chair: Chair, by: Author) -> None:
 def state_of(house: House, chair: Chair, now: Now) -> str:
     """How it stands, in one word."""
     if chair.seat.conversation is None:
-        return UNATTACHED
+        return ENDED if gone(house, chair) else UNATTACHED
     if chair.parked(now.wall):
         return PARKED
     return chair.presence(house.desk.limits, now).value
