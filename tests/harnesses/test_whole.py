@@ -4,11 +4,12 @@ import asyncio
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -68,8 +69,34 @@ class Whole:
     home: Path
     environment: Mapping[str, str]
     model: Model
-    client: Client
     work: Path
+    service: subprocess.Popen[bytes] = field(init=False)
+    client: Client = field(init=False)
+
+    def start(self) -> None:
+        """Start the service."""
+        self.service = subprocess.Popen(
+            [sys.executable, "-P", "-m", "clankie", "serve"],
+            env=dict(self.environment),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        assert self.service.stdout is not None
+        assert json.loads(self.service.stdout.readline())["ready"]
+        token = (self.home / "operator.token").read_text().strip()
+        self.client = Client(Address(token, socket_path=str(self.home / "service.sock")))
+
+    def stop(self, number: int = signal.SIGTERM) -> None:
+        """End it."""
+        self.service.send_signal(number)
+        self.service.wait(60)
+        assert self.service.stdout is not None
+        self.service.stdout.close()
+
+    def restart(self) -> None:
+        """Kill it, and start it again."""
+        self.stop(signal.SIGKILL)
+        self.start()
 
     def run(self, *arguments: str) -> Any:
         """A command with --json; what it said."""
@@ -140,23 +167,13 @@ def whole(name: str, harnesses: Harnesses, model: Model) -> Iterator[Whole]:
     }
     for one in ("CLANKIE_SEAT_GRANT", "CLANKIE_STAND_IN"):
         environment.pop(one, None)
-    service = subprocess.Popen(
-        [sys.executable, "-P", "-m", "clankie", "serve"],
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    )
-    assert service.stdout is not None
+    found = Whole(home, environment, model, root / "person" / "work")
+    found.start()
     try:
-        assert json.loads(service.stdout.readline())["ready"]
-        token = (home / "operator.token").read_text().strip()
-        address = Address(token, socket_path=str(home / "service.sock"))
-        yield Whole(home, environment, model, Client(address), root / "person" / "work")
+        yield found
     finally:
         subprocess.run(["tmux", "kill-server"], env=environment, check=False, capture_output=True)
-        service.terminate()
-        service.wait(60)
-        service.stdout.close()
+        found.stop()
         shutil.rmtree(root, ignore_errors=True)
 
 
@@ -195,3 +212,77 @@ def test_a_seat_reads_the_log_answers_and_leaves_the_rest_to_the_service(
     after = whole.say(conversation, "m-3", "Are you still there?")
     assert after["state"] == "settled"
     assert after["attempts"][-1]["destination"]["kind"] == "service"
+
+
+def pump_of(whole: Whole, seat: Mapping[str, Any]) -> int:
+    """The process that pumps for a seat: its driver, else the bridge below the harness."""
+    found = [one for one in Path("/proc").iterdir() if one.name.isdigit()]
+    drivers = [
+        one
+        for one in found
+        if _words(one)[-3:-1] == ["seat", "drive"] and str(whole.home) in _words(one)[-1]
+    ]
+    bridges = [
+        one
+        for one in found
+        if _words(one)[-1:] == ["bridge"] and _parent(one) == seat["native"]["pid"]
+    ]
+    return int((drivers or bridges)[0].name)
+
+
+def _words(process: Path) -> list[str]:
+    try:
+        return (process / "cmdline").read_text().split("\0")[:-1]
+    except OSError:
+        return []
+
+
+def _parent(process: Path) -> int:
+    return int((process / "stat").read_text().rpartition(")")[2].split()[1])
+
+
+# proves: SEAT-7, HAND-3, HAND-5
+def test_a_seat_that_was_away_is_told_once_what_happened(whole: Whole, name: str) -> None:
+    made = whole.client.post(
+        "/v1/conversations", {"request_id": "r-1", "name": "away", "kind": "global"}
+    )
+    conversation = str(made["id"])
+    revision = whole.client.get("/v1/settings")["revision"]
+    whole.client.patch(
+        "/v1/settings", {"expected_revision": revision, "seats": {"hold": 1, "grace": 0, "poll": 1}}
+    )
+    seat = opened(whole, name, conversation)
+    whole.say(conversation, "m-1", "~say first")
+    pump = pump_of(whole, seat)
+    os.kill(pump, signal.SIGSTOP)
+    whole.until(lambda: whole.seats(conversation)[0]["state"] == "absent")
+    alone = whole.say(conversation, "m-2", "The password is swordfish.")
+    assert alone["attempts"][-1]["destination"]["kind"] == "service"
+    os.kill(pump, signal.SIGCONT)
+    whole.until(lambda: whole.model.fresh("swordfish"))
+    back = whole.say(conversation, "m-3", "~say back again")
+    assert back["attempts"][-1]["destination"]["kind"] == "seat", (back, whole.told())
+    assert any(text.startswith("back again") for _, text in whole.log(conversation))
+    assert len(whole.model.fresh("swordfish")) == 1, "told once"
+    spans = [
+        one["phase"]
+        for one in whole.client.get(f"/v1/conversations/{conversation}/events", limit=500)["events"]
+        if one["kind"] == "handoff"
+    ]
+    assert spans[-1] == "delivered", spans
+
+
+# proves: FENCE-7
+def test_a_service_that_was_killed_finds_its_seat_again(whole: Whole, name: str) -> None:
+    made = whole.client.post(
+        "/v1/conversations", {"request_id": "r-1", "name": "killed", "kind": "global"}
+    )
+    conversation = str(made["id"])
+    opened(whole, name, conversation)
+    whole.say(conversation, "m-1", "~say first")
+    whole.restart()
+    back = whole.say(conversation, "m-2", "~say second")
+    assert back["attempts"][-1]["destination"]["kind"] == "seat", (back, whole.told())
+    assert back["state"] == "settled"
+    said = [text for role, text in whole.log(conversation) if role == "agent"]
+    assert said == ["first", "second"]

@@ -23,6 +23,7 @@ STATES: Final = {
     "absent": ("away", "quiet"),
     "parked": ("usage limit", "warn"),
     "unattached": ("drives nothing", "quiet"),
+    "ended": ("has ended", "quiet"),
 }
 
 
@@ -95,11 +96,13 @@ def retire(frame: Frame, seat_id: str) -> None:
 
 
 @seat.command("list")
+@click.option("--all", "ended", is_flag=True, help="Also those whose harness has ended.")
 @framed
-def list_(frame: Frame) -> None:
+def list_(frame: Frame, *, ended: bool) -> None:
     """List seats: what they drive, and whether they listen."""
     answer = frame.client.get("/v1/seats")
-    found = items(answer, "seats")
+    found = [one for one in items(answer, "seats") if ended or one.get("state") != "ended"]
+    answer = {**answer, "seats": found}
     names = {str(one["id"]): str(one["name"]) for one in reads.conversations(frame.client)}
     frame.emit(answer, lambda: _table(found, names))
 

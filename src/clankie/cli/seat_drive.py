@@ -21,11 +21,16 @@ if TYPE_CHECKING:
     from clankie.seats.running import Tools
 
 
+DRIVER = "driver.pid"
+"""Who drives, for as long as somebody does."""
+
+
 def driven(path: str) -> int:
     """Drive the seat in this folder; the exit code."""
     folder = Folder(path)
     folder.check()
     tools = seat_side.tools(folder)
+    folder.put(DRIVER, str(os.getpid()).encode())
     try:
         ending = asyncio.run(_until_told(folder, tools))
     except Exception as error:  # noqa: BLE001 - said in one line, to whoever waits for us
@@ -33,6 +38,8 @@ def driven(path: str) -> int:
         tools.say(why)
         _tell({"ready": False, "error": why})
         return 1
+    finally:
+        folder.remove(DRIVER)
     tools.say(ending)
     return 0
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from clankie.cli.clean import line
@@ -46,14 +47,19 @@ def _sayer(folder: Folder | None) -> Callable[[str], None]:
         words = line(sentence)
         sys.stderr.write(f"clankie: {words}\n")
         sys.stderr.flush()
-        if folder is None:
-            return
-        kept = folder.get(LOG)
-        if len(kept) > LARGEST:
-            folder.put(LOG, kept[LARGEST // 2 :])
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
-        descriptor = os.open(folder.file(LOG), flags, 0o600)
-        with os.fdopen(descriptor, "ab") as file:
-            file.write(f"{clock.now().isoformat(timespec='seconds')} {words}\n".encode())
+        if folder is not None:
+            # A folder that was removed, or a full disk, ends nobody's session.
+            with suppress(OSError):
+                _append(folder, f"{clock.now().isoformat(timespec='seconds')} {words}\n")
 
     return say
+
+
+def _append(folder: Folder, entry: str) -> None:
+    kept = folder.get(LOG)
+    if len(kept) > LARGEST:
+        folder.put(LOG, kept[LARGEST // 2 :])
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(folder.file(LOG), flags, 0o600)
+    with os.fdopen(descriptor, "ab") as file:
+        file.write(entry.encode())
