@@ -114,6 +114,25 @@ async def test_the_log_is_put_into_the_thread_without_a_turn(codex: Codex) -> No
         assert codex.requests("turn/start") == []
 
 
+async def test_a_session_that_has_the_log_wants_it_once(codex: Codex) -> None:
+    codex.trusts("untrusted")
+    wanted: list[bool] = []
+    async with codex.running() as seat:
+        wanted.append(seat.greets)
+        assert await seat.greet("the log so far")
+        wanted.append(seat.greets)
+        other = codex.another_program()
+    async with codex.running() as seat:
+        wanted.append(seat.greets)
+        # Another session has nothing of it.
+        await seat._rpc.call("thread/start", {})
+        await until(codex.sessions)
+        wanted.append(seat.greets)
+        other.kill()
+        other.wait()
+    assert wanted == [True, False, False, True]
+
+
 async def test_an_untrusted_hook_is_left_out_and_said(codex: Codex) -> None:
     codex.place = replace(codex.place, headless=False)
     codex.trusts("untrusted")

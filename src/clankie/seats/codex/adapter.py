@@ -50,7 +50,8 @@ class CodexSeat:
             self._hands.tools.set()  # a server that was joined has started them long ago
         self._questions: dict[str, Pending] = {}
         self._out: asyncio.Queue[Seen | _TurnEnded | None] = asyncio.Queue()
-        self._keep()
+        same = server.child is None and server.record.thread == thread.id
+        self._keep(greeted=same and server.record.greeted)
         if thread.turn is not None:
             self._responds()
 
@@ -73,8 +74,8 @@ class CodexSeat:
 
     @property
     def greets(self) -> bool:
-        """Whether the log is put into new sessions from outside, because our hook does not run."""
-        return not self._server.record.hooks
+        """Whether this session wants the log from outside: no hook of ours gave or gives it."""
+        return not (self._server.record.hooks or self._server.record.greeted)
 
     def screen(self) -> Launch | None:
         """The person's terminal."""
@@ -87,10 +88,13 @@ class CodexSeat:
     async def greet(self, text: str) -> bool:
         """Give the thread the log, as context of the developer's; whether it has it."""
         thread = self._thread
-        done = await put(self._rpc, thread.id, text)
-        if done and not thread.joined:
+        if not await put(self._rpc, thread.id, text):
+            return False
+        if thread is self._thread:
+            self._keep(greeted=True)
+        if not thread.joined:
             await self._join()
-        return done
+        return True
 
     async def hand_over(self, event: SeatEvent) -> Handed:
         """Give it the words of one event, once."""
@@ -240,7 +244,7 @@ class CodexSeat:
         thread.joined = False
         self._thread = thread
         self._questions.clear()
-        self._keep()
+        self._keep(greeted=False)
         await self._join()
         moved = Observation(session_id=thread.id, source=source)
         self._out.put_nowait(Seen(observation=moved))
@@ -258,7 +262,7 @@ class CodexSeat:
         if thread.turn is not None:
             self._responds()
 
-    def _keep(self) -> None:
-        known = replace(self._server.record, thread=self._thread.id)
+    def _keep(self, *, greeted: bool) -> None:
+        known = replace(self._server.record, thread=self._thread.id, greeted=greeted)
         self._server.record = known
         proof.keep(Folder(str(self._means.place.folder)), known)

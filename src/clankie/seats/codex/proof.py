@@ -26,7 +26,8 @@ class Record:
     """What we keep of the server that we started.
 
     `link` is where it was told to listen, `socket` the same without links: there it does listen.
-    `hooks`: it was started with our hook, and the person trusts that.
+    `hooks`: it was started with our hook, and the person trusts that. `greeted`: the thread was
+    given the log already.
     """
 
     pid: int
@@ -35,6 +36,7 @@ class Record:
     socket: str
     thread: str = ""
     hooks: bool = False
+    greeted: bool = False
 
     @property
     def native(self) -> Native:

@@ -1,0 +1,146 @@
+"""A pi for tests: rpc mode as far as a seat needs it, as a process of its own.
+
+It does what the words it is given say: `~say WORDS`, `~hold` (until `~go` joins or it is stopped),
+`~confirm` and `~input` (an extension asks), and the ways to fail: `~broken` (the extension fails),
+`~die` (before it answers), `~die-late` (after the words stand in the session), `~mute` (it never
+answers). With `no-extension` in its home it loads none.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+HOME = Path(os.environ["PI_CODING_AGENT_DIR"])
+AT = "2026-11-30T12:00:00.000Z"
+Json = dict[str, Any]
+
+
+class Pi:
+    """One session."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self.name = file.stem
+        self.lock = threading.RLock()
+        self.go = threading.Event()
+        self.running = False
+        self.stopped = False
+        self.waiting: list[Json] = []
+        self.rows = 0
+        self.answer: Json = {}
+        self.answered = threading.Event()
+
+    def tell(self, **message: Any) -> None:
+        with self.lock:
+            sys.stdout.write(json.dumps(message, separators=(",", ":")) + "\n")
+            sys.stdout.flush()
+
+    def write(self, **row: Any) -> None:
+        with self.lock:
+            self.rows += 1
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            whole = {"id": f"r{self.rows}", "parentId": None, "timestamp": AT, **row}
+            with self.file.open("a") as file:
+                file.write(json.dumps(whole) + "\n")
+
+    def show(self, given: Json) -> None:
+        details = {"id": given["id"]}
+        content = {"customType": "clankie", "content": given["text"], "details": details}
+        self.write(type="custom_message", **content)
+        self.tell(type="message_end", message={"role": "custom", **content})
+
+    def take(self, message: Json) -> None:
+        kind, name = message["type"], message.get("id")
+        with (HOME / "requests.jsonl").open("a") as file:
+            file.write(json.dumps(message) + "\n")
+        data: Json | None = None
+        match kind:
+            case "get_state":
+                data = {"sessionId": self.name, "sessionFile": str(self.file)}
+            case "get_commands":
+                ours = [{"name": "clankie", "source": "extension"}]
+                data = {"commands": [] if (HOME / "no-extension").exists() else ours}
+            case "abort":
+                self.stopped = True
+                self.go.set()
+            case "extension_ui_response":
+                self.answer = message
+                self.answered.set()
+                return
+            case _:
+                if not self.prompt(message["message"]):
+                    return
+        self.tell(type="response", id=name, command=kind, success=True, data=data)
+
+    def prompt(self, text: str) -> bool:
+        given = json.loads(text.removeprefix("/clankie "))
+        words = given["text"]
+        if "~mute" in words:
+            return False
+        if "~broken" in words:
+            self.tell(type="extension_error", extensionPath="command:clankie", error="no")
+            return True
+        if "~die-late" in words:
+            self.show(given)
+            os._exit(9)
+        if "~die" in words:
+            os._exit(9)
+        if not given["turn"]:
+            self.show(given)
+        elif self.running:
+            self.waiting.append(given)
+            if "~go" in words:
+                self.go.set()
+        else:
+            self.running, self.stopped = True, False
+            self.go.clear()
+            self.tell(type="agent_start")
+            threading.Thread(target=self.run, args=(given,), daemon=True).start()
+        return True
+
+    def run(self, given: Json) -> None:
+        self.show(given)
+        words, said = given["text"], given["text"].partition("~say ")[2]
+        self.tell(type="message_update", message={"content": "x" * 1000})
+        if "~hold" in words:
+            self.go.wait()
+        for method in ("confirm", "input"):
+            if f"~{method}" in words:
+                self.answered.clear()
+                asked = {"method": method, "title": "Sure?", "message": "It is large."}
+                self.tell(type="extension_ui_request", id="ask-1", **asked)
+                self.answered.wait()
+                said = f"answered {json.dumps(self.answer)}"
+        for one in self.waiting:
+            self.show(one)
+        self.waiting.clear()
+        how = "aborted" if self.stopped else "stop"
+        content = [{"type": "text", "text": said}] if said else []
+        self.write(
+            type="message", message={"role": "assistant", "content": content, "stopReason": how}
+        )
+        self.running = False
+        self.tell(type="agent_end", messages=[])
+
+
+def main() -> None:
+    argv = sys.argv
+    if (HOME / "broken").exists():
+        sys.exit("models.json: it is broken")
+    if "--session" in argv:
+        file = Path(argv[argv.index("--session") + 1])
+    else:
+        file = HOME / "sessions" / "--work--" / f"session-{os.getpid()}.jsonl"
+    pi = Pi(file)
+    sys.stdout.write("a line that is no JSON\n[]\n")
+    for line in sys.stdin:
+        pi.take(json.loads(line))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,248 @@
+"""What a pi seat does with words, over a scripted pi."""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from clankie.core.seat import Activity, EventKind, SeatEvent, delivery_uuid
+from clankie.host.clock import SystemClock, SystemIds
+from clankie.seats.launch import Means, Place
+from clankie.seats.pi import ADAPTER
+from clankie.seats.pi import link as links
+from clankie.seats.pi.adapter import PiSeat
+from clankie.seats.pi.link import PiError
+from clankie.seats.pi.rows import reader
+from clankie.seats.port import Handed, Question, Refused, Seen, Taken, Unknown
+from clankie.seats.rows import Known
+
+pytestmark = pytest.mark.anyio
+FAKES = Path(__file__).parents[2] / "fakes"
+NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
+
+
+class Notebook:
+    """A ledger that pi does not need."""
+
+    def typed(self, event: SeatEvent, text: str) -> None:
+        """Nothing is typed into pi."""
+
+    def known(self) -> Known:
+        return Known()
+
+
+@dataclass
+class Pi:
+    home: Path
+    place: Place
+    seen: list[Seen] = field(default_factory=list[Seen])
+
+    @property
+    def means(self) -> Means:
+        return Means(place=self.place, clock=SystemClock(), ids=SystemIds(), ledger=Notebook())
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[PiSeat]:
+        async with ADAPTER.drive(self.means) as seat:
+            assert isinstance(seat, PiSeat)
+            hearing = asyncio.get_running_loop().create_task(self._hear(seat))
+            try:
+                yield seat
+            finally:
+                hearing.cancel()
+                await asyncio.gather(hearing, return_exceptions=True)
+
+    async def _hear(self, seat: PiSeat) -> None:
+        async for one in seat.seen():
+            self.seen.append(one)
+
+    async def gives(self, seat: PiSeat, name: str, words: str, *, reply: bool = False) -> Handed:
+        made = SeatEvent(
+            id=name,
+            kind=EventKind.TURN,
+            source="owner",
+            content=words,
+            created_at=NOW,
+            deadline=NOW + timedelta(minutes=1),
+            conversation="c-1",
+            attempt=1,
+            generation=1,
+            reply=reply,
+        )
+        return await seat.hand_over(made)
+
+    def texts(self, seat: PiSeat) -> list[str]:
+        assert seat.transcript is not None
+        known = Known(ids={delivery_uuid(f"d-{n}", 1): (f"d-{n}", 1) for n in range(9)})
+        rows, lines = reader(known), seat.transcript.read_bytes().splitlines()
+        found = [entry for line in lines for entry in rows.read(line)]
+        return [one.evidence.event if one.evidence else one.text for one in found]
+
+    def prompts(self) -> int:
+        lines = (self.home / "requests.jsonl").read_text().splitlines()
+        return sum(json.loads(line)["type"] == "prompt" for line in lines)
+
+    def activities(self) -> list[Activity]:
+        found = [one.observation for one in self.seen if one.observation is not None]
+        return [one.activity for one in found if one.activity is not None]
+
+    def questions(self) -> list[Question]:
+        return [one.question for one in self.seen if one.question is not None]
+
+
+async def until(ready: Callable[[], object]) -> None:
+    async with asyncio.timeout(20):
+        while not ready():
+            await SystemClock().sleep(0.01)
+
+
+@pytest.fixture
+def pi(tmp_path: Path) -> Pi:
+    home, folder, work = tmp_path / "agent", tmp_path / "seats" / "s-1", tmp_path / "work"
+    home.mkdir()
+    work.mkdir()
+    folder.mkdir(parents=True, mode=0o700)
+    program = tmp_path / "bin" / "pi"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} {FAKES / "pi_program.py"} "$@"\n')
+    program.chmod(0o755)
+    environment = {
+        "PATH": f"{program.parent}:{os.environ['PATH']}",
+        "HOME": str(tmp_path),
+        "PI_CODING_AGENT_DIR": str(home),
+    }
+    place = Place(
+        folder=folder,
+        harness="pi",
+        conversation="c-1",
+        directory=str(work),
+        environment=environment,
+        program=("clankie",),
+        headless=True,
+    )
+    return Pi(home, place)
+
+
+async def test_words_are_taken_when_they_stand_in_the_session(pi: Pi) -> None:
+    async with pi.running() as seat:
+        assert seat.screen() is None
+        assert await seat.greet("the log so far")
+        assert await pi.gives(seat, "d-1", "~say hello") == Taken("client_id")
+        await until(lambda: pi.activities() == [Activity.RESPONDING, Activity.WAITING])
+        assert pi.texts(seat) == ["d-1", "hello"]
+
+
+async def test_words_join_a_run_and_only_its_starter_is_stopped_for(pi: Pi) -> None:
+    async with pi.running() as seat:
+        await pi.gives(seat, "d-1", "~hold")
+        await until(pi.activities)
+        assert await pi.gives(seat, "d-2", "joins") == Taken("socket")
+        assert not await seat.interrupt("d-2")
+        assert await seat.interrupt("d-1")
+        await until(lambda: Activity.WAITING in pi.activities())
+        assert not await seat.interrupt("d-1")
+        assert pi.texts(seat) == ["d-1", "d-2"]
+
+
+async def test_what_wants_a_reply_never_reaches_it(pi: Pi) -> None:
+    async with pi.running() as seat:
+        assert await pi.gives(seat, "d-1", "~say no", reply=True) == Refused("pi_cannot_reply")
+        assert EventKind.ESCALATION not in seat.declaration.ways
+        assert pi.prompts() == 0
+
+
+async def test_an_extension_that_fails_is_a_definite_refusal(pi: Pi) -> None:
+    async with pi.running() as seat:
+        assert await pi.gives(seat, "d-1", "~broken") == Refused("the extension failed")
+
+
+async def test_a_pi_that_dies_before_it_answers_leaves_it_unknown(pi: Pi) -> None:
+    async with pi.running() as seat:
+        assert isinstance(await pi.gives(seat, "d-1", "~die"), Unknown)
+        await until(lambda: any(s.observation and s.observation.ended for s in pi.seen))
+        assert isinstance(await pi.gives(seat, "d-2", "~say x"), Refused)
+        assert pi.prompts() == 1
+
+
+async def test_a_pi_that_dies_after_it_wrote_the_words_has_them(pi: Pi) -> None:
+    async with pi.running() as seat:
+        assert await pi.gives(seat, "d-1", "~die-late") == Taken("client_id")
+
+
+async def test_a_pi_that_never_answers_leaves_it_unknown(
+    pi: Pi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with pi.running() as seat:
+        monkeypatch.setattr(links, "TIMEOUT", 0.05)
+        assert isinstance(await pi.gives(seat, "d-1", "~mute"), Unknown)
+        assert pi.prompts() == 1
+
+
+@pytest.mark.parametrize("approve", [True, False])
+async def test_a_confirmation_is_answered_once(pi: Pi, approve: bool) -> None:
+    async with pi.running() as seat:
+        await pi.gives(seat, "d-1", "~confirm")
+        await until(pi.questions)
+        (question,) = pi.questions()
+        assert question.detail == "Sure?\nIt is large."
+        assert await seat.answer(question.id, approve=approve)
+        assert not await seat.answer(question.id, approve=approve)
+        await until(lambda: Activity.WAITING in pi.activities())
+        assert f'"confirmed": {json.dumps(approve)}' in pi.texts(seat)[-1]
+
+
+async def test_leave_is_no_answer_to_a_question_with_words(pi: Pi) -> None:
+    async with pi.running() as seat:
+        await pi.gives(seat, "d-1", "~input")
+        await until(pi.questions)
+        (question,) = pi.questions()
+        assert not await seat.answer(question.id, approve=True)
+        assert await seat.answer(question.id, approve=False)
+        await until(lambda: Activity.WAITING in pi.activities())
+        assert '"cancelled": true' in pi.texts(seat)[-1]
+
+
+async def test_a_driver_that_comes_back_goes_on_with_the_session(pi: Pi) -> None:
+    async with pi.running() as seat:
+        native = seat.native
+        await pi.gives(seat, "d-1", "~say one")
+        await until(lambda: Activity.WAITING in pi.activities())
+    async with pi.running() as seat:
+        assert seat.native.session_id == native.session_id
+        assert seat.native.pid != native.pid
+        assert pi.texts(seat) == ["d-1", "one"]
+
+
+async def test_without_our_extension_there_is_no_seat(pi: Pi) -> None:
+    (pi.home / "no-extension").touch()
+    with pytest.raises(PiError, match="extension"):
+        async with pi.running():
+            pass
+
+
+async def test_a_pi_that_does_not_start_says_why(pi: Pi) -> None:
+    (pi.home / "broken").touch()
+    with pytest.raises(PiError, match="it is broken"):
+        async with pi.running():
+            pass
+
+
+async def test_a_program_that_is_not_there_says_so(pi: Pi) -> None:
+    pi.place = replace(pi.place, environment={**pi.place.environment, "PATH": "/nowhere"})
+    with pytest.raises(PiError, match="pi"):
+        async with pi.running():
+            pass
+
+
+async def test_nothing_is_joined_from_inside(pi: Pi) -> None:
+    with pytest.raises(PiError, match="clankie seat open"):
+        ADAPTER.join(pi.means)
+    assert ADAPTER.driven(headless=False)
+    assert ADAPTER.launch(pi.place).argv[:3] == ("pi", "--mode", "rpc")
