@@ -39,6 +39,7 @@ def out(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         monkeypatch.setenv("TMUX_TMPDIR", folder)
         monkeypatch.setenv("OUT", folder)
         monkeypatch.setenv("A_SECRET_OF_THE_PERSON", "sesame")
+        monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "of the shell that this runs in")
         for name in ("TMUX", "TMUX_PANE", "CLANKIE_SEAT_GRANT"):
             monkeypatch.delenv(name, raising=False)
         yield root
@@ -59,10 +60,10 @@ def test_a_harness_is_opened_in_a_terminal_and_reads_the_log_first(run: Run, out
     opened = run("seat", "open", "claude", "--new", "--json")
     assert opened.code == 0, opened.out
     folder = Path(opened.json["folder"])
-    until((folder / "seat.json").exists)
     seat = json.loads((folder / "seat.json").read_text())
     until(lambda: "conversation" in (out / "prompt").read_text().lower())
     assert (out / "err").read_text() == ""
+    assert opened.json["seat"] == seat["seat"]
     [row] = [
         one for one in run("seat", "list", "--json").json["seats"] if one["seat"] == seat["seat"]
     ]
@@ -70,7 +71,9 @@ def test_a_harness_is_opened_in_a_terminal_and_reads_the_log_first(run: Run, out
     assert row["native"]["session_id"] == "native-open"
     assert row["native"]["pid"] == int((out / "pid").read_text())
     assert row["pane"] == opened.json["pane"]
-    assert "A_SECRET_OF_THE_PERSON=sesame" in (out / "env").read_text()
+    environment = (out / "env").read_text()
+    assert "A_SECRET_OF_THE_PERSON=sesame" in environment
+    assert "CLAUDE_CODE_SESSION_ID" not in environment, "another session's, not this one's"
     assert not (folder / "launch.json").exists(), "the person's environment is not kept"
     run("seat", "retire", seat["seat"])
 
@@ -132,6 +135,17 @@ def test_a_conversation_is_named_or_new_and_not_both(run: Run) -> None:
     assert (unknown.code, "no conversation" in unknown.err) == (1, True)
     nonsense = run("seat", "open", "emacs")
     assert (nonsense.code, "claude" in nonsense.err) == (2, True)
+
+
+def test_a_harness_that_ends_at_once_is_said_and_leaves_nothing(
+    run: Run, out: Path, home: Path
+) -> None:
+    (out / "bin" / "claude").write_text("#!/bin/sh\nexit 3\n")
+    before = set(os.listdir(home / "seats")) if (home / "seats").exists() else set()  # noqa: PTH208 - names
+    told = run("seat", "open", "claude", "--new")
+    assert told.code == 1
+    assert "ended before it registered" in told.err
+    assert set(os.listdir(home / "seats")) == before  # noqa: PTH208 - names
 
 
 @pytest.mark.usefixtures("out")

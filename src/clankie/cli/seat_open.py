@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 import os
 import secrets
-import selectors
 import shlex
 import shutil
-import subprocess
 import sys
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
-from clankie.cli import places, reads, seat_side
+from clankie.cli import places, reads
 from clankie.cli.client import segment
 from clankie.cli.failures import CommandError
-from clankie.host.panes import OpenPane, PaneError
-from clankie.panes.tmux import inside
-from clankie.seats import driving, harnesses, registration, start
+from clankie.cli.seat_start import run
+from clankie.seats import harnesses, registration
 from clankie.seats import place as seat_places
 from clankie.seats.folder import VARIABLE, Folder, made
-from clankie.seats.launch import Launch, Place
+from clankie.seats.launch import Place
 from clankie.seats.wire import capabilities_to_json
 
 if TYPE_CHECKING:
@@ -32,10 +27,16 @@ if TYPE_CHECKING:
     from clankie.cli.wire import Json
     from clankie.seats.launch import Adapter
 
-SESSION: Final = "clankie"
-"""The session of tmux that seats join where the person is in none."""
-READY_WITHIN: Final = 90.0
-"""Seconds; a harness that starts for the first time takes a while."""
+# What another harness, in whose shell this may run, says of itself.
+FOREIGN: Final = (
+    "CLAUDECODE",
+    "CLAUDE_CODE_SESSION",
+    "CLAUDE_CODE_MESSAGING_",
+    "CLAUDE_CODE_LAUNCHED_BY_",
+    "CODEX_THREAD_ID",
+    "CODEX_SESSION_ID",
+    "CODEX_TOOL_CALL_ID",
+)
 TMUX: Final = {"darwin": "brew install tmux", "linux": "sudo apt install tmux"}
 
 
@@ -65,7 +66,7 @@ def opened(frame: Frame, wanted: Wanted) -> None:
         return
     place, folder = _granted(frame, adapter, place, wanted)
     try:
-        _run(frame, adapter, place, folder, wanted)
+        run(frame, adapter, place, folder, detached=wanted.detached)
     except BaseException:
         _undone(frame, folder)
         raise
@@ -109,12 +110,16 @@ def _place(frame: Frame, wanted: Wanted) -> Place:
         harness=wanted.harness,
         conversation=conversation,
         directory=wanted.directory,
-        environment={**os.environ, "CLANKIE_HOME": places.home(), VARIABLE: grant},
+        environment={**_environment(), "CLANKIE_HOME": places.home(), VARIABLE: grant},
         program=(sys.executable, "-P", "-m", "clankie"),
         resume=wanted.resume,
         headless=wanted.headless,
         trust=wanted.trust_hooks,
     )
+
+
+def _environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
 
 
 def _granted(frame: Frame, adapter: Adapter, place: Place, wanted: Wanted) -> tuple[Place, Folder]:
@@ -138,111 +143,6 @@ def _granted(frame: Frame, adapter: Adapter, place: Place, wanted: Wanted) -> tu
     )
     seat_places.keep(folder, place, driven=adapter.driven(headless=wanted.headless))
     return place, folder
-
-
-def _run(frame: Frame, adapter: Adapter, place: Place, folder: Folder, wanted: Wanted) -> None:
-    opened: Json = {"folder": folder.path, "conversation": place.conversation}
-    launch: Launch | None
-    if adapter.driven(headless=wanted.headless):
-        frame.progress(f"Starting {wanted.harness}.")
-        ready = _driver(folder, place)
-        opened |= {"seat": ready["seat"], "driver": ready["pid"]}
-        launch = _screen(ready.get("screen"))
-    else:
-        launch = adapter.launch(place)
-    notes = [] if launch is None else list(launch.notes)
-    for note in notes:
-        frame.progress(note)
-    if launch is not None:
-        opened |= _shown(place, folder, launch)
-    sentence = f"{wanted.harness} drives {place.conversation}."
-    attached = "attach" in opened and not wanted.detached and not frame.as_json
-    if attached and sys.stdin.isatty() and sys.stdout.isatty():
-        # The person's terminal becomes that of the harness.
-        os.execvp("tmux", ["tmux", *cast("list[str]", opened["attach"])])  # noqa: S606, S607 - theirs
-    if "attach" in opened:
-        sentence += f" Look at it with `tmux {shlex.join(opened['attach'])}`."
-    frame.done({**opened, "notes": notes}, sentence)
-
-
-# ── a driver ─────────────────────────────────────────────────────────────────────────────────────
-
-
-def _driver(folder: Folder, place: Place) -> Json:
-    """Start `clankie seat drive`, and wait until it is ready. Raises CommandError."""
-    log = os.open(
-        folder.file("driver.log"), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600
-    )
-    try:
-        process = subprocess.Popen(  # noqa: S603 - this program
-            [*place.program, "seat", "drive", folder.path],
-            cwd=place.directory,
-            env=dict(place.environment),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            start_new_session=True,
-        )
-    finally:
-        os.close(log)
-    pipe = cast("IO[bytes]", process.stdout)
-    with selectors.DefaultSelector() as selector:
-        selector.register(pipe, selectors.EVENT_READ)
-        ready = _read(pipe) if selector.select(READY_WITHIN) else {}
-    pipe.close()
-    if ready.get("ready") is not True:
-        process.terminate()
-        process.wait()
-        why = str(ready.get("error") or "it did not become ready")
-        raise CommandError(f"The harness did not start: {why}", code="harness_not_started")
-    return ready
-
-
-def _read(pipe: IO[bytes]) -> Json:
-    try:
-        found: Any = json.loads(pipe.readline())
-    except ValueError:
-        return {}
-    return cast("Json", found) if isinstance(found, dict) else {}
-
-
-def _screen(found: Json | None) -> Launch | None:
-    if found is None:
-        return None
-    return Launch(
-        argv=tuple(found["argv"]),
-        env=found["env"],
-        files=found["files"],
-        notes=tuple(found["notes"]),
-    )
-
-
-# ── a pane ───────────────────────────────────────────────────────────────────────────────────────
-
-
-def _shown(place: Place, folder: Folder, launch: Launch) -> Json:
-    """Run it in a pane; which one, and how to look at it. Raises CommandError."""
-    argv = start.prepare(folder, launch, place.environment)
-    size = shutil.get_terminal_size((160, 50))
-    try:
-        here = inside(os.environ)
-        ask = OpenPane(
-            argv=argv,
-            directory=place.directory,
-            session=SESSION if here is None else here.session,
-            title=place.harness,
-            columns=size.columns,
-            rows=size.lines,
-        )
-        socket = None if here is None else here.socket
-        pane = asyncio.run(seat_side.panes(socket).open(ask))
-    except PaneError as error:
-        raise CommandError(str(error), code="pane_failed") from error
-    folder.write(driving.SCREEN, {"pane": pane.id, "socket": socket})
-    shown: Json = {"pane": pane.id, "session": pane.session}
-    if here is None:
-        shown["attach"] = ["attach-session", "-t", f"={pane.session}"]
-    return shown
 
 
 # ── a dry run ────────────────────────────────────────────────────────────────────────────────────

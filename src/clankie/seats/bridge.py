@@ -175,6 +175,7 @@ async def _pump(around: Around, folder: Folder, writing: WriteStream[SessionMess
 
 async def _registered(around: Around, folder: Folder) -> Seated | None:
     """The seat, once hook or bridge has it; None in a session that only inherited its place."""
+    said = ""
     while True:
         found = registration.seated(folder)
         harness = found.pid if found is not None else registration.launched(folder)
@@ -182,23 +183,27 @@ async def _registered(around: Around, folder: Folder) -> Seated | None:
             return None
         if found is not None:
             return found
-        await _arrive(around, folder)
+        problem = await _arrive(around, folder)
+        if problem not in {"", said}:
+            around.tools.say(problem)
+        said = problem
         if registration.seated(folder) is None:
             await around.tools.clock.sleep(REGISTERED)
 
 
-async def _arrive(around: Around, folder: Folder) -> None:
+async def _arrive(around: Around, folder: Folder) -> str:
+    """Register, if we know our session; a sentence where that will be tried again."""
     session = around.tools.environment.get(SESSION)
     if not session:
-        return
+        return ""
     who = Arrival(session_id=session, pane=around.pane)
     try:
         await asyncio.to_thread(registration.register, folder, who)
     except WireError as error:
         if error.sent:
             raise
-        # The service is away; the grant is still good.
-        around.tools.say(str(error))
+        return str(error)  # the service is away; the grant is still good
+    return ""
 
 
 async def _note(

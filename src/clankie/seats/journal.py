@@ -29,7 +29,7 @@ TAKEN: Final = "taken.jsonl"
 KEPT: Final = 1_000
 """Attempts that are kept when the file is written anew; the service asks about no older ones."""
 LARGEST: Final = 1_048_576
-"""Bytes of the file beyond which a starting pump writes it anew."""
+"""Bytes of the file beyond which it is written anew."""
 
 
 class KnownState(StrEnum):
@@ -64,10 +64,9 @@ class Journal:
         self._folder, self._clock = folder, clock
         self._took: dict[Key, Took] = {}
         self._typed: list[Typed] = []
+        self._size = len(folder.get(TAKEN))
         for line in _lines(folder):
-            self._read(line)
-        if len(folder.get(TAKEN)) > LARGEST:
-            self._shorten()
+            _place(line, self._took, self._typed)
         # A line that a crash cut off ends here, so that the next one stands by itself.
         self._append(b"\n")
 
@@ -138,16 +137,19 @@ class Journal:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-
-    def _read(self, line: dict[str, Any]) -> None:
-        _place(line, self._took, self._typed)
+        self._size += len(line)
+        if self._size > LARGEST:
+            self._shorten()
 
     def _shorten(self) -> None:
+        """Keep the newest; whoever reads meanwhile sees the old file or the new one."""
         self._took = dict(list(self._took.items())[-KEPT:])
         self._typed = self._typed[-KEPT:]
         lines = [_line(_took_to_json(one)) for one in self._took.values()]
         lines += [_line(_typed_to_json(one)) for one in self._typed]
-        self._folder.put(TAKEN, b"".join(lines))
+        whole = b"".join(lines)
+        self._folder.put(TAKEN, whole)
+        self._size = len(whole)
 
 
 def known(folders: Iterable[Folder]) -> Known:
