@@ -92,8 +92,10 @@ class Watch:
 
     async def run(self) -> None:
         """Look until the process ends."""
-        while not self.ended:
+        while True:
             self.look()
+            if self.ended:
+                return
             await self._clock.sleep(TICK)
 
     async def seen(self) -> AsyncIterator[Seen]:
