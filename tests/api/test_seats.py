@@ -123,6 +123,10 @@ async def test_without_a_conversation_only_a_free_head_is_granted(api: Api) -> N
     assert (taken.status, taken.code) == (409, "attachment_conflict")
     assert taken.json["current"] == bridge.seat
     assert (await granted(api, expected=bridge.seat))["conversation"] == HEAD
+    await api.hall.clock.advance(60)
+    left = await api.post(GRANTS, {"harness": "codex", "expected": None})
+    assert (left.status, left.json["current"]) == (409, bridge.seat)
+    assert (await granted(api))["conversation"] == HEAD  # it is silent, and gives way
     fresh = await granted(api, new=True)
     assert fresh["conversation"] != HEAD
 

@@ -55,7 +55,7 @@ class Names:
     def check(self, scope: Scope, head: dict[bytes, bytes]) -> None:
         """Raises UnknownHostError, ForeignOriginError."""
         host, origin = head.get(b"host", b"").lower(), head.get(b"origin")
-        if on_socket(scope):
+        if _on_socket(scope):
             name: bytes = host.partition(b":")[0]
             known = name == b"localhost"
         else:
@@ -66,7 +66,7 @@ class Names:
             raise ForeignOriginError
 
     def _ours(self, scope: Scope, origin: bytes) -> bool:
-        if on_socket(scope):
+        if _on_socket(scope):
             return False
         if origin == b"null":
             # The page that `clankie up` writes to disk sends its single-use code from no origin.
@@ -74,7 +74,7 @@ class Names:
         return origin.lower() in self._origins
 
 
-def on_socket(scope: Scope) -> bool:
+def _on_socket(scope: Scope) -> bool:
     """Whether it came over the unix socket, where only our own user gets in."""
     server = scope.get("server")
     return server is None or server[1] is None

@@ -21,12 +21,14 @@ _CREDENTIALS: Final = struct.Struct("3i")
 
 
 def peer_of(scope: Scope) -> Peer:
-    """The process that connected. Raises NotAllowedError where nothing can tell."""
+    """The process that connected. Raises NotAllowedError: it came over TCP."""
     extension: dict[str, Any] = scope.get("extensions", {}).get(PEER, {})
     ask = extension.get("call")
     found = None if ask is None else ask()
     if found is None:
-        raise NotAllowedError("Nobody can say which process asks; use the service's unix socket.")
+        raise NotAllowedError(
+            "A seat registers over the service's unix socket, where the kernel says who asks."
+        )
     pid, uid = found
     return Peer(pid=pid, uid=uid)
 

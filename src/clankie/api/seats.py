@@ -13,13 +13,11 @@ from fastapi import Path, Request, Response
 
 from clankie.api import seat_wire
 from clankie.api.call import DOOR, Asked
-from clankie.api.guard import on_socket
 from clankie.api.peers import peer_of
 from clankie.api.replies import Json, done
 from clankie.api.routing import router
 from clankie.api.seat_bodies import AttachBody, GrantBody, RegisterBody, StartBody
 from clankie.core.conversation import timestamp
-from clankie.core.errors import NotAllowedError
 from clankie.host.seats import attachment, grants, registration, roster, session
 
 if TYPE_CHECKING:
@@ -55,10 +53,6 @@ async def make_grant(call: Asked, body: GrantBody) -> Json:
 async def register_seat(request: Request, body: RegisterBody) -> Json:
     """Trade a grant for a seat's token, over the unix socket; the seat is attached with it."""
     door: Door = request.scope[DOOR]
-    if not on_socket(request.scope):
-        raise NotAllowedError(
-            "A seat registers over the service's unix socket, where the kernel says who asks."
-        )
     seat, secret = await registration.register(
         door.house,
         secret=body.grant,
