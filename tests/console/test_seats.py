@@ -69,6 +69,35 @@ def test_a_message_is_followed_from_the_seat_to_its_answer(desk: Desk) -> None:
     assert desk.place.model.asked.total() == 0
 
 
+def test_a_turn_that_a_harness_ends_without_a_word_is_delivered_and_not_answered(
+    desk: Desk,
+) -> None:
+    screen, seat = opened(desk)
+    expect(strip(screen)).to_contain_text("drives")
+    screen.send("just do it")
+    event = seat.one()
+    seat.ack(event)
+    seat.sync(seat.shows(event, "just do it"), activity="responding")
+    seat.sync(activity="waiting")
+    expect(standing(screen, "just do it")).to_contain_text("Delivered to Claude Code")
+    screen.page.reload()
+    expect(standing(screen, "just do it")).to_contain_text("Delivered to Claude Code")
+    expect(screen.page.locator(".tick")).to_have_count(0)
+    screen.foreseen(GONE)
+
+
+def test_words_of_a_harness_are_found_under_its_name(desk: Desk) -> None:
+    # proves: SEC-4
+    screen, seat = opened(desk)
+    page = screen.page
+    seat.sync(seat.row("user", "plums"), seat.row("assistant", "plums too"))
+    expect(screen.answer("plums too")).to_be_visible()
+    assert len(desk.service.client.found("plums")) == 2
+    page.get_by_role("button", name="Search in this conversation").click()
+    page.keyboard.type("plums")
+    expect(page.locator(".result b")).to_have_text(["Claude Code", "Claude Code"])
+
+
 def test_a_message_into_a_turn_that_runs_is_steered(desk: Desk) -> None:
     screen, seat = opened(desk)
     expect(strip(screen)).to_contain_text("drives")
@@ -116,6 +145,7 @@ def test_what_a_harness_writes_is_never_the_owners_and_stays_words(desk: Desk) -
     expect(typed.locator(".words")).to_have_text(NASTY)
     expect(typed.locator(".who")).to_contain_text("typed in the harness")
     expect(page.locator("article.answer .who")).to_contain_text("written in the harness")
+    expect(page.locator(".who b")).to_have_text(["Claude Code", "Claude Code"])
     expect(page.locator("article.mine")).to_have_count(0)
     expect(page.locator(".tool pre").first).to_have_text(NASTY)
     assert screen.run("() => window.hit") is None

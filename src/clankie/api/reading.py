@@ -110,13 +110,14 @@ async def search(
 
 
 def _hit(found: Found) -> dict[str, Any]:
-    return {
+    wire: dict[str, Any] = {
         "cursor": found.cursor,
         "at": timestamp(found.at),
         "role": found.role,
         "kind": found.kind,
         "snippet": found.snippet,
     }
+    return wire if found.source is None else wire | {"source": found.source}
 
 
 async def get_export(hot: Hot) -> None:

@@ -266,6 +266,7 @@ _CONVERSATIONS: Final[dict[str, Schema]] = {
                 "items": shape(
                     "A hit, with the text around it.",
                     {"cursor": CURSOR, "at": TIME, "role": TEXT, "kind": TEXT, "snippet": TEXT},
+                    {"source": TEXT},
                 ),
             },
             "has_more": FLAG,

@@ -41,11 +41,11 @@ class Sheet {
     const told = driving(null, this.here, Date.now());
     const { name } = state.conversations.get(this.id) ?? { name: "This conversation" };
     put(this.lead, told ? [h("b", null, told.name), ` ${told.says}${told.tone === "live" ? ` ${name}` : ""}.`] : [h("b", null, "The service"), ` drives ${name}. No seat is attached.`]);
-    const order = [...seats()].sort((one, other) => Number(other.conversation === this.id) - Number(one.conversation === this.id));
+    const order = seats().filter((one) => one.state !== "ended").sort((one, other) => Number(other.conversation === this.id) - Number(one.conversation === this.id));
     const kept = document.activeElement?.dataset.does;
     put(this.list, order.map((one) => this.#row(one)));
     if (kept) this.list.querySelector(`[data-does="${CSS.escape(kept)}"]`)?.focus();
-    put(this.more, h("p.faint", null, seats().length ? "A harness takes a seat with" : "No harness has a seat. One takes it with"),
+    put(this.more, h("p.faint", null, order.length ? "A harness takes a seat with" : "No harness has a seat. One takes it with"),
       h("p.fix", null, OPEN.map((one) => h("code", null, `clankie seat open ${one}`))));
   }
 

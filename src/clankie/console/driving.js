@@ -19,6 +19,7 @@ export function strip(id, signal, choose) {
     drawn = key;
     line.hidden = told === null;
     if (told === null) return;
+    if (line.dataset.tone && line.dataset.tone !== told.tone) announce(`${told.name} ${told.says}`);
     line.dataset.tone = told.tone;
     const focused = line.contains(document.activeElement);
     const button = h("button.ghost.small", { onclick: choose, "aria-label": "Who drives: seats" }, "Seats");

@@ -26,7 +26,7 @@ export class Log {
     this.element = h("div.log", null, this.view, this.jump);
     this.rendered = new Rendered(thread.id, (cursors) => this.#arrived(cursors));
     this.list = new VirtualList(this.view, this.body, {
-      render: (row) => element(row, this), guess, moved: () => this.#moved(),
+      render: (row) => (row.wonder && this.thread.wonder(row.delivery), element(row, this)), guess, moved: () => this.#moved(),
     });
     on("thread", (changed) => changed === thread && this.schedule(), signal);
     on("draft", (changed) => changed === thread && this.#written(), signal);

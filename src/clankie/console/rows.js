@@ -24,7 +24,7 @@ export function deliveries(events) {
   for (const event of events) {
     const id = event.delivery_id;
     if (!id) continue;
-    if (event.kind === "message" && event.role !== "agent") of(id).words = oneLine(event.text, 48);
+    if (event.kind === "message") event.role === "agent" ? (of(id).answered = true) : (of(id).words = oneLine(event.text, 48));
     else if (event.kind === "tool" && event.phase === "started") of(id).tools += 1;
     else if (event.kind === "turn") {
       const one = of(id);
@@ -132,7 +132,9 @@ class Teller {
     if (receipt?.state === "absorbed" && state === "settled") state = "absorbed";
     const why = state === "not_sent" ? unsent(known.code) : "";
     const facts = { sentence: receipt?.detail || known.detail || why, code: known.code, tools: known.tools };
-    return { state, ...facts, ...this.#atSeat(delivery, state, receipt) };
+    // A harness may end a turn without an answer: where the log has none, only the receipt knows.
+    const wonder = state === "settled" && !known.answered && !receipt;
+    return { state, ...facts, wonder, ...this.#atSeat(delivery, state, receipt) };
   }
 
   /** Where a harness has to do with it: how it stands there, and the attempt as evidence. */

@@ -3,6 +3,7 @@
 import { get, here, seg } from "./api.js";
 import { dialog } from "./dialog.js";
 import { h, put } from "./dom.js";
+import { harness } from "./seatwords.js";
 import { state } from "./state.js";
 import { dayName, time } from "./words.js";
 
@@ -53,7 +54,8 @@ export function search(screen) {
 }
 
 function result(one, query, go) {
-  const who = one.kind === "tool" ? "Tool" : one.role === "agent" ? state.agent : one.role === "owner" ? "You" : one.role;
+  const said = one.role === "agent" ? state.agent : one.role === "owner" ? "You" : one.role;
+  const who = one.kind === "tool" ? "Tool" : one.source ? harness(one.source) : said;
   return h("li", null, h("button.result", { onclick: () => go(one.cursor) },
     h("span.meta", null, h("b", null, who), ` ${dayName(one.at)}, ${time(one.at)}`), h("span", null, marked(one.snippet, query))));
 }

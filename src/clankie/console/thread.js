@@ -153,6 +153,14 @@ export class Thread {
     await Promise.all(open.slice(-LIMIT).map(([id]) => this.refresh(id)));
   }
 
+  /** Read a receipt once that a row in view needs. */
+  wonder(id) {
+    const key = `${id} wonder`;
+    if (this.#asked.has(key)) return;
+    this.#asked.add(key);
+    this.refresh(id);
+  }
+
   async refresh(id) {
     try {
       const receipt = await get(receiptPath(id));

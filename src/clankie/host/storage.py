@@ -76,13 +76,17 @@ class NewConversation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """An event whose words were searched for. `snippet` is plain text around the first hit."""
+    """An event whose words were searched for. `snippet` is plain text around the first hit.
+
+    `source`: where words came from that are not the owner's nor the agent's own; a harness's name.
+    """
 
     cursor: int
     at: datetime
     kind: str
     role: str
     snippet: str
+    source: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

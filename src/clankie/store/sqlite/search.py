@@ -137,6 +137,7 @@ def _found(hit: Row, wanted: list[str]) -> Found:
         kind=fields["kind"],
         role=fields.get("role", "agent"),
         snippet=snippet(_text(fields), wanted),
+        source=fields.get("source"),
     )
 
 
