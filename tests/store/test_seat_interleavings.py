@@ -32,7 +32,7 @@ ORIGINS = (Origin.OWNER, Origin.ESCALATION, Origin.WAKE, Origin.LINEAR, Origin.R
 class SeatLife(Life):
     """A store with seats, and what each bridge was given."""
 
-    world: World = field(default_factory=lambda: World(lambda *_: None))  # type: ignore[arg-type,return-value]  # its time only
+    world: World = field(default_factory=lambda: World(lambda *_: None))  # type: ignore[arg-type]  # its time only
     seats: list[str] = field(default_factory=list)
     sits: dict[str, Standing] = field(default_factory=dict)
     given: list[tuple[str, str, SeatEvent]] = field(default_factory=list)
