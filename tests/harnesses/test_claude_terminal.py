@@ -201,6 +201,21 @@ async def test_clearing_goes_on_with_another_session_of_the_same_process(lab: La
         assert sat.harness.transcript.stem == after.session_id
 
 
+async def test_a_branch_goes_on_alone_and_what_it_copied_is_not_said_again(lab: Lab) -> None:
+    # proves: SEAT-14
+    async with terminal(lab) as sat, collecting(sat.harness.seen()) as seen:
+        await settled(sat)
+        before = sat.harness.native.session_id
+        await sat.prompt("/branch")
+        await until(lambda: sources(seen) == ["fork"], why=sat.shown)
+        assert sat.harness.native.session_id != before
+        await until(lambda: len(sat.rows()) > 0)
+        assert sat.entries() == []
+        wake = lab.event(EventKind.WAKE, "~say on the branch")
+        assert isinstance(await sat.hand(wake), Taken)
+        await until(lambda: sat.proven(wake))
+
+
 async def test_compacting_is_reported_and_keeps_the_session(lab: Lab) -> None:
     async with terminal(lab) as sat, collecting(sat.harness.seen()) as seen:
         await settled(sat)

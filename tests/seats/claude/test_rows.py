@@ -98,6 +98,7 @@ def test_a_channels_message_is_proven_by_our_words_in_it() -> None:
         said.user("u-1", "summary of all", isCompactSummary=True),
         said.user("u-1", "a hook's words", isMeta=True),
         said.user("u-1", "of a helper", isSidechain=True),
+        said.user("u-1", "copied by a branch", forkedFrom={"sessionId": "s"}),
         said.user("u-1", "<local-command-stdout>Bye</local-command-stdout>"),
         said.user("u-1", "   "),
         said.queued("u-1", "ls", "x", commandMode="bash"),

@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -147,9 +148,16 @@ async def test_a_limit_without_an_end_holds_for_an_hour(client: Client) -> None:
 
 
 # proves: SEAT-14
-@pytest.mark.parametrize(("older", "source"), [(False, "clear"), (True, "resume")])
+@pytest.mark.parametrize(
+    ("older", "source"),
+    [
+        (None, "clear"),
+        (said.typed("u-1", "long ago"), "resume"),
+        (said.typed("u-1", "long ago") | {"forkedFrom": {"sessionId": SESSION}}, "fork"),
+    ],
+)
 async def test_the_same_process_goes_on_with_another_session(
-    client: Client, older: bool, source: str
+    client: Client, older: dict[str, Any] | None, source: str
 ) -> None:
     client.register("idle")
     watch = client.watch()
@@ -158,8 +166,8 @@ async def test_the_same_process_goes_on_with_another_session(
     lost = watch.receipts.expect("words", "uuid-1")
     await client.clock.advance(60)
     client.session = OTHER
-    if older:
-        client.write(said.typed("u-1", "long ago"))
+    if older is not None:
+        client.write(older)
     client.register("idle")
     watch.look()
     first, *_ = await told(watch)

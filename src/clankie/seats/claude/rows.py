@@ -89,7 +89,9 @@ class Reader:
     def take(self, row: Json) -> Sequence[Entry]:
         """The same of a line that was parsed already."""
         try:
-            return () if row.get("isSidechain") else tuple(self._entries(row))
+            # A helper's rows, and those that a branch copied from the session it left.
+            foreign = row.get("isSidechain") or row.get("forkedFrom")
+            return () if foreign else tuple(self._entries(row))
         except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
             return ()
 

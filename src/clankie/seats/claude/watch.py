@@ -150,22 +150,24 @@ class Watch:
         self._reader, self._compacted, self._row_at = reader(Known()), 0, None
         self._said = (None, 0.0)
         self._follow = self._transcript(session)
-        older = self._older(self._transcript(session))
-        if older:
+        source = self._source(self._transcript(session))
+        if source != "clear":
             self._follow.skip()
-        self._observe(source="resume" if older else "clear")
+        self._observe(source=source)
 
     def _transcript(self, session: Session) -> Follow:
         path = Path(registry.transcript(self._config, session.directory, session.session_id))
         return Follow(path, f"{self._config}/projects")
 
-    def _older(self, follow: Follow) -> bool:
-        """Whether this session was there before."""
+    def _source(self, follow: Follow) -> str:
+        """How the session began that it goes on with, by its first rows."""
         for row in follow.rows():
+            if row.get("forkedFrom"):
+                return "fork"
             at = moment(row)
             if at is not None:
-                return at < self._clock.now() - _FRESH
-        return False
+                return "resume" if at < self._clock.now() - _FRESH else "clear"
+        return "clear"
 
     def _take(self, row: Json) -> None:
         self._moved = bool(self._reader.take(row)) or self._moved
