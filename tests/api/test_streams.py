@@ -11,6 +11,7 @@ from clankie.core.conversation import Principal
 from clankie.core.ids import HEAD
 from clankie.host import tokens
 from fakes.lane import drafts, waits
+from fakes.trouble import Trouble, pause_before
 
 
 def streams(api: Api, **limits: float) -> None:
@@ -179,6 +180,24 @@ async def test_a_revoked_token_ends_its_streams(api: Api) -> None:
         await api.send("hello", "m-1")
         assert (await own.event()).data["text"] == "hello"
     answer = await api.get(f"{HERE}/events", token=secret)
+    assert (answer.status, answer.code) == (401, "token_unknown")
+
+
+async def test_a_token_that_dies_while_its_stream_is_prepared_opens_none(api: Api) -> None:
+    secret = await api.token(Principal.DEVICE)
+    found = api.hall.house.tokens.who(secret)
+    assert found is not None
+    reached, go = asyncio.Event(), asyncio.Event()
+    trouble = Trouble(api.hall.house.store.conversations)
+    trouble.plan("events_after", pause_before(reached, go))
+    api.hall.house.store.conversations = trouble  # type: ignore[assignment]
+    async with asyncio.TaskGroup() as tasks:
+        head = {"accept": "text/event-stream"}
+        asking = tasks.create_task(api.get(f"{HERE}/events", token=secret, headers=head))
+        await reached.wait()
+        await tokens.revoke(api.hall.house, found.id)
+        go.set()
+    answer = asking.result()
     assert (answer.status, answer.code) == (401, "token_unknown")
 
 

@@ -64,7 +64,7 @@ COMPONENTS: Final[dict[str, Schema]] = {
         {
             "seat": TEXT,
             "harness": TEXT,
-            "state": one_of(("live", "holding", "absent", "parked", "unattached")),
+            "state": one_of(("live", "holding", "absent", "parked", "unattached", "ended")),
             "registered_at": TIME,
             "native": shape("The session, and its process.", {"session_id": TEXT, "pid": COUNT}),
             "waiting": COUNT,

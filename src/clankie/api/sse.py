@@ -52,15 +52,16 @@ async def stream(hot: Hot, source: AsyncGenerator[list[bytes], None]) -> None:
     answer has begun.
 
     Raises:
-        TooManyStreamsError: before anything is sent.
+        TooManyStreamsError, TokenUnknownError: before anything is sent.
     """
     call, house = hot.call, hot.call.house
     call.door.streams.check(call.caller, house.settings.streams)
+    if not house.tokens.alive(call.caller.token):
+        # Revoked since the gate let it in.
+        raise TokenUnknownError
     async with aclosing(source), anyio.create_task_group() as tasks:
         with call.door.streams.opened(call.caller, tasks.cancel_scope.cancel):
             tasks.start_soon(until_gone, hot.receive, tasks.cancel_scope.cancel)
-            if not house.tokens.alive(call.caller.token):
-                raise TokenUnknownError
             await hot.send(dict(_HEAD))
             await _pump(hot, source)
         tasks.cancel_scope.cancel()
