@@ -17,8 +17,11 @@ import apsw
 from clankie.core.delivery import (
     FINAL,
     INPUT,
+    OPEN_SEAT,
+    SEAT,
     SERVICE,
     InputState,
+    SeatState,
     ServiceState,
     Transition,
     replay,
@@ -55,6 +58,7 @@ class Found:
     conversations: list[Row]
     inputs: list[Row]
     attempts: list[Row]
+    spans: list[Row]
     calls: list[Row]
     events: list[Row]
     moves: list[Transition]
@@ -104,6 +108,7 @@ def read(database: Path, effects: Path) -> Found:
             conversations=_rows(connection, "SELECT * FROM conversation"),
             inputs=_rows(connection, _named("input", "input.n")),
             attempts=_rows(connection, _named("attempt", "attempt.delivery, attempt.n")),
+            spans=_rows(connection, "SELECT * FROM span"),
             calls=_rows(connection, "SELECT * FROM tool_call"),
             events=_rows(connection, _named("event", "event.conversation, event.cursor")),
             moves=[Transition(one["record"], one["before"], one["after"]) for one in moved],
@@ -168,25 +173,38 @@ def counts(found: Found) -> Iterator[str]:
                 yield f"{conversation['id']}: {name} says {conversation[name]}, there are {number}"
 
 
+def at_seat(found: Found) -> dict[str, str]:
+    """The inputs whose last attempt was at a seat, with its state."""
+    last = {one["delivery"]: one for one in found.attempts}
+    return {name: one["state"] for name, one in last.items() if one["seat"] is not None}
+
+
 def ends(found: Found) -> Iterator[str]:
-    """Nothing is left half way: each input has ended, is uncertain, or is held for a reason."""
+    """Nothing is left half way: each input has ended, is uncertain, or is held for a reason.
+
+    What a seat has, or what waits for it, is not left: its harness goes on.
+    """
+    theirs = {name for name, state in at_seat(found).items() if state in OPEN_SEAT}
     for one in found.inputs:
         known = one["state"] in FINAL or one["state"] == InputState.UNCERTAIN
-        if not known and one["held"] is None:
+        if not known and one["held"] is None and one["id"] not in theirs:
             yield f"{one['id']}: left {one['state']}"
 
 
 def answers(found: Found) -> Iterator[str]:
     """The words of an input stand in the log once; an answer once where it settled, else never."""
-    said: Counter[str] = Counter()
-    replied: Counter[str] = Counter()
+    said: Counter[str | None] = Counter()
+    replied: Counter[str | None] = Counter()
+    seated = at_seat(found)
     for event in found.events:
         body = json.loads(event["body"])
         if event["kind"] == "message":
-            (replied if body["role"] == "agent" else said)[body["delivery_id"]] += 1
+            (replied if body["role"] == "agent" else said)[body.get("delivery_id")] += 1
     for one in found.inputs:
         if said[one["id"]] != 1:
             yield f"{one['id']}: its words stand in the log {said[one['id']]} times"
+        if seated.get(one["id"]) not in {None, SeatState.REPLIED}:
+            continue  # what a harness says stands in the log as its transcript
         settled = one["state"] == InputState.SETTLED
         if replied[one["id"]] != settled:
             yield f"{one['id']}: {one['state']}, and answered {replied[one['id']]} times"
@@ -196,26 +214,32 @@ def answers(found: Found) -> Iterator[str]:
 
 def tries(found: Found) -> Iterator[str]:
     """Only what was given back, or a wake that failed, is tried again; an uncertain one never."""
-    again = {ServiceState.RELEASED}
+    again: set[str] = {ServiceState.RELEASED, SeatState.REFUSED}
     after_failure = again | {ServiceState.FAILED, ServiceState.STALLED}
     for one in found.inputs:
         states = [a["state"] for a in found.attempts if a["delivery"] == one["id"]]
         allowed = after_failure if one["origin"] == "wake" else again
         if not set(states[:-1]) <= allowed:
             yield f"{one['id']}: its attempts were {states}"
-        if any(ServiceState(state) in {"reserved", "running"} for state in states):
+        if not {ServiceState.RESERVED, ServiceState.RUNNING}.isdisjoint(states):
             yield f"{one['id']}: an attempt is still open: {states}"
 
 
 def moves(found: Found) -> Iterator[str]:
     """Each move is in the tables, and added up they give the states that the rows show."""
+    seated = {one["id"] for one in found.attempts if one["seat"] is not None}
+    spans = {one["id"] for one in found.spans}
     for move in found.moves:
         table: Any = SERVICE if "#" in move.record else INPUT
+        if move.record in seated:
+            table = SEAT
+        if move.record in spans:
+            continue  # the store's own tests and the simulation walk those
         if move.before is not None and move.after not in table[move.before]:
             yield f"{move.record}: moved from {move.before} to {move.after}"
     shown = {
         one["id"]: one["state"]
-        for one in (*found.inputs, *found.attempts)
+        for one in (*found.inputs, *found.attempts, *found.spans)
         if not one.get("pruned")  # of which only id, fingerprint and state are kept
     }
     if (added := replay(found.moves)) != shown:

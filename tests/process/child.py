@@ -8,6 +8,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -81,13 +82,19 @@ class Seats:
 
     def __init__(self) -> None:
         self._standing: Standing | None = None
+        self._returns = False
 
     def stand(self, name: str) -> None:
-        self._standing = STANDINGS[name]
+        self._returns = name == "returning"
+        self._standing = STANDINGS["remote" if self._returns else name]
 
     def standing(self, conversation: str) -> Standing | None:
         del conversation
-        return self._standing
+        found = self._standing
+        if self._returns and found is not None:
+            # It comes back between two looks.
+            self._standing = replace(found, presence=Presence.LIVE)
+        return found
 
 
 class Effects:

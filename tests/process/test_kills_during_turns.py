@@ -173,7 +173,7 @@ def test_what_is_given_back_for_a_seat_waits_for_whoever_is_there_then(
 ) -> None:
     # proves: FENCE-5, FENCE-6
     service = place.start(CLANKIE_TEST_STANDS="1")
-    service.tell("stand", "live")
+    service.tell("stand", "returning")
     service.die_at(point)
     place.send(service, "m-1", "say")
     service.ended()
