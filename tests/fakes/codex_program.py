@@ -3,7 +3,8 @@
 It does what the words it is given say: `~say WORDS`, `~hold` (until `~go` joins or it is stopped),
 `~ask` (for leave, and says what was answered), `~limit`, and the ways to fail: `~refuse` (an
 error), `~swallow` (a turn that never shows them), `~die` (after it accepted, before the row),
-`~die-late` (after the row, before the answer), `~review` (a turn that nothing can join). Requests
+`~die-late` (after the row, before the answer), `~review` (a turn that nothing can join).
+With `slow` in its home no thread is ever resumed. Requests
 that it was sent stand in `requests.jsonl` of its home.
 """
 
@@ -21,6 +22,7 @@ from websockets.asyncio.server import ServerConnection, unix_serve
 
 Json = dict[str, Any]
 HOME = Path(os.environ["CODEX_HOME"])
+SLOW = HOME / "slow"
 AT = "2026-11-30T12:00:00.000Z"
 
 
@@ -117,6 +119,8 @@ class AppServer:
                 return {"thread": (await self.made(client)).wire()}
             case "thread/list":
                 return {"data": [{"id": name} for name in written()[-1:]]}
+            case "thread/resume" if SLOW.exists():
+                return None
             case "thread/resume":
                 return {"thread": (await self.resumed(client, params["threadId"])).wire()}
         thread = self.threads.get(params["threadId"])

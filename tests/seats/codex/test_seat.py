@@ -1,12 +1,14 @@
 """What a Codex seat does with words, over a scripted app-server."""
 
 import asyncio
+import os
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from clankie.core.seat import Activity, EntryKind
+from clankie.seats.codex import drive
 from clankie.seats.codex.server import CodexError
 from clankie.seats.launch import NEWEST
 from clankie.seats.port import Refused, Taken, Unknown
@@ -172,6 +174,49 @@ async def test_a_driver_that_comes_back_joins_the_server_that_it_knows(codex: Co
         other.kill()
         other.wait()
     assert ended(native.pid, native.process_started_at)
+
+
+async def test_a_slow_resume_does_not_end_the_server_of_a_terminal(
+    codex: Codex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # proves: SEAT-13
+    async with codex.running() as seat:
+        native = seat.native
+        other = codex.another_program()
+    monkeypatch.setattr(drive, "_RESUMED_WITHIN", 0.1)
+    (codex.home / "slow").touch()
+    with pytest.raises(CodexError):
+        async with codex.running():
+            pass
+    assert alive(native.pid, native.process_started_at)
+    (codex.home / "slow").unlink()
+    async with codex.running() as seat:
+        assert seat.native == native
+        other.kill()
+        other.wait()
+
+
+async def test_a_server_that_nobody_drives_or_watches_gives_its_thread_back(codex: Codex) -> None:
+    async with codex.running() as seat:
+        native = seat.native
+        watching = codex.another_program()
+    driven = again(codex, "s-2", None)
+    async with driven.running() as seat:
+        other = seat.native
+        (driven.place.folder / "driver.pid").write_text(str(os.getpid()))
+        driven.another_program()
+    third = again(codex, "s-3", None)
+    async with third.running():
+        assert alive(native.pid, native.process_started_at), "somebody looks at it"
+    watching.kill()
+    watching.wait()
+    for one in driven.others:
+        one.kill()
+        one.wait()
+    async with third.running():
+        assert ended(native.pid, native.process_started_at)
+        assert alive(other.pid, other.process_started_at), "its driver lives"
+    driven.end()
 
 
 async def test_a_driver_that_comes_back_to_a_dead_server_goes_on_with_the_thread(

@@ -27,6 +27,8 @@ _BRIEF: Final = (
     f"of tools {launch.SERVER!r} answers them and reads the conversation."
 )
 
+_RESUMED_WITHIN: Final = 80.0
+"""Seconds; a large thread takes its time."""
 _NEVER_WRITTEN: Final = "no rollout found"
 
 
@@ -104,12 +106,16 @@ async def _thread(
 async def _resumed(rpc: Rpc, name: str) -> threads.Thread | None:
     """The thread, loaded; None when it was never written. Raises CodexError."""
     try:
-        found = await rpc.call("thread/resume", {"threadId": name, "excludeTurns": True})
+        asked = {"threadId": name, "excludeTurns": True}
+        found = await rpc.call("thread/resume", asked, timeout=_RESUMED_WITHIN)
     except RpcRefusedError as refused:
         if _NEVER_WRITTEN in refused.message:
             return None
         # Such as one that another server has open: a thread has one writer.
-        raise CodexError(f"Codex does not resume its session: {refused.message}.") from refused
+        raise CodexError(
+            f"Codex does not resume its session: {refused.message}. Close the Codex that has it "
+            "open, then try again."
+        ) from refused
     thread = threads.of(found.get("thread"))
     if thread is None:
         raise CodexError(f"{name} is no session that a person could sit in front of.")

@@ -6,6 +6,7 @@ Rule 2: a server that a person's terminal is joined to outlives the driver: thei
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 from collections.abc import AsyncGenerator
@@ -22,6 +23,8 @@ from clankie.seats.folder import Folder
 from clankie.seats.launch import Means, Place
 
 LOG: Final = "codex.log"
+DRIVER: Final = "driver.pid"
+"""Where a driver writes its process id."""
 _PATIENCE: Final = 30.0
 _STEP: Final = 0.05
 _LEAVE: Final = 10.0
@@ -92,6 +95,7 @@ async def running(means: Means) -> AsyncGenerator[Server]:
     if known is not None and proof.stands(known):
         server = Server(known, None)
     else:
+        await _swept(folder, means.clock)
         server = await _trusted(means, folder, known.thread if known else "")
     try:
         yield server
@@ -99,6 +103,29 @@ async def running(means: Means) -> AsyncGenerator[Server]:
         # Ours is closed by now: what is left belongs to a person's terminal.
         if not proof.joined(server.record, os.getpid()):
             await _end(server, means.clock)
+
+
+async def _swept(folder: Folder, clock: Clock) -> None:
+    """End servers of ours that nobody drives, watches or waits for: they hold their threads."""
+    for where in await asyncio.to_thread(_siblings, folder):
+        record = proof.kept(where)
+        if record is None or _driven(where) or not proof.stands(record):
+            continue
+        if not proof.joined(record, os.getpid()):
+            await _end(Server(record, None), clock)
+
+
+def _siblings(folder: Folder) -> list[Folder]:
+    found = [Folder(str(one)) for one in Path(folder.path).parent.iterdir()]
+    return [one for one in found if one.path != folder.path and Path(one.path).is_dir()]
+
+
+def _driven(folder: Folder) -> bool:
+    """Whether a driver of that seat runs; another process with its id counts as one."""
+    try:
+        return process.alive(int(folder.get(DRIVER)), "")
+    except (OSError, ValueError):
+        return False
 
 
 async def _trusted(means: Means, folder: Folder, thread: str) -> Server:
