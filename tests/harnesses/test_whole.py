@@ -18,6 +18,7 @@ import pytest
 from clankie.cli.client import Client
 from clankie.cli.wire import Address
 from clankie.host.clock import SystemClock
+from clankie.seats.process import alive
 from harnesses.claude_lab import Lab
 from harnesses.codex_seat import codex
 from harnesses.install import Harnesses
@@ -59,7 +60,12 @@ def _pi(root: Path, harnesses: Harnesses, model: Model) -> Mapping[str, str]:
     }
 
 
-HOMES: dict[str, Environment] = {"claude": _claude, "codex": _codex, "pi": _pi}
+HOMES: dict[str, Environment] = {
+    "claude": _claude,
+    "claude --headless": _claude,
+    "codex": _codex,
+    "pi": _pi,
+}
 
 
 @dataclass
@@ -174,12 +180,17 @@ def whole(name: str, harnesses: Harnesses, model: Model) -> Iterator[Whole]:
     finally:
         subprocess.run(["tmux", "kill-server"], env=environment, check=False, capture_output=True)
         found.stop()
+        for record in home.glob("seats/*/codex.json"):
+            kept = json.loads(record.read_text())
+            if alive(kept["pid"], kept["began"]):
+                os.kill(kept["pid"], signal.SIGKILL)
         shutil.rmtree(root, ignore_errors=True)
 
 
 def opened(whole: Whole, name: str, conversation: str, *more: str) -> dict[str, Any]:
     """The seat, once it listens."""
-    whole.run("seat", "open", name, "--conversation", conversation, "--detached", *more)
+    harness, *manner = name.split()
+    whole.run("seat", "open", harness, *manner, "--conversation", conversation, "--detached", *more)
     found = whole.until(
         lambda: [one for one in whole.seats(conversation) if one["state"] == "live"]
     )
@@ -286,3 +297,29 @@ def test_a_service_that_was_killed_finds_its_seat_again(whole: Whole, name: str)
     assert back["state"] == "settled"
     said = [text for role, text in whole.log(conversation) if role == "agent"]
     assert said == ["first", "second"]
+
+
+# proves: FENCE-4
+def test_a_pump_that_was_killed_injects_nothing_twice(whole: Whole, name: str) -> None:
+    made = whole.client.post(
+        "/v1/conversations", {"request_id": "r-1", "name": "dead", "kind": "global"}
+    )
+    conversation = str(made["id"])
+    seat = opened(whole, name, conversation)
+    whole.say(conversation, "m-1", "~say first")
+    os.kill(pump_of(whole, seat), signal.SIGKILL)
+    whole.until(lambda: whole.seats(conversation)[0]["state"] != "live")
+    session = str(seat["native"]["session_id"])
+    if name == "codex":
+        # Its server outlived the driver, and still holds the session: it is the same seat.
+        again = opened(whole, name, conversation, "--resume", session)
+        assert again["seat"] == seat["seat"]
+    else:
+        whole.run("seat", "retire", str(seat["seat"]))
+        again = opened(whole, name, conversation, "--resume", session)
+        assert again["seat"] != seat["seat"]
+    back = whole.say(conversation, "m-2", "~say second")
+    assert back["attempts"][-1]["destination"]["kind"] == "seat", (back, whole.told())
+    said = [text for role, text in whole.log(conversation) if role == "agent"]
+    assert said == ["first", "second"]
+    assert whole.log(conversation).count(("owner", "~say first")) == 1

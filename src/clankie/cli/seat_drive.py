@@ -10,6 +10,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from clankie.cli import seat_side
+from clankie.cli.seat_orphans import DRIVER as LOCK
 from clankie.seats.driving import SCREEN, drive
 from clankie.seats.folder import Folder
 from clankie.seats.running import reason
@@ -30,18 +31,29 @@ def driven(path: str) -> int:
     folder = Folder(path)
     folder.check()
     tools = seat_side.tools(folder)
-    folder.put(DRIVER, str(os.getpid()).encode())
     try:
-        ending = asyncio.run(_until_told(folder, tools))
+        with folder.locked(LOCK, wait=False):
+            ending = _owned(folder, tools)
+    except BlockingIOError:
+        return _failed(tools, "This seat has a driver already.")
     except Exception as error:  # noqa: BLE001 - said in one line, to whoever waits for us
-        why = reason(error)
-        tools.say(why)
-        _tell({"ready": False, "error": why})
-        return 1
-    finally:
-        folder.remove(DRIVER)
+        return _failed(tools, reason(error))
     tools.say(ending)
     return 0
+
+
+def _owned(folder: Folder, tools: Tools) -> str:
+    folder.put(DRIVER, str(os.getpid()).encode())
+    try:
+        return asyncio.run(_until_told(folder, tools))
+    finally:
+        folder.remove(DRIVER)
+
+
+def _failed(tools: Tools, why: str) -> int:
+    tools.say(why)
+    _tell({"ready": False, "error": why})
+    return 1
 
 
 async def _until_told(folder: Folder, tools: Tools) -> str:

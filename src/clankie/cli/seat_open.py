@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from clankie.cli import places, reads
 from clankie.cli.client import segment
 from clankie.cli.failures import CommandError
+from clankie.cli.seat_orphans import orphan
 from clankie.cli.seat_start import run
 from clankie.seats import harnesses, registration
 from clankie.seats import place as seat_places
@@ -64,6 +65,12 @@ def opened(frame: Frame, wanted: Wanted) -> None:
     if wanted.dry_run:
         _told(frame, adapter, place, wanted)
         return
+    if adapter.declaration(headless=wanted.headless).rejoins:
+        left = orphan(place, None if wanted.conversation is None else place.conversation)
+        if left is not None:
+            folder, place = left
+            run(frame, adapter, place, folder, detached=wanted.detached)
+            return
     place, folder = _granted(frame, adapter, place, wanted)
     try:
         run(frame, adapter, place, folder, detached=wanted.detached)

@@ -149,7 +149,13 @@ def _screen(found: Json | None) -> Launch | None:
 
 
 def _shown(place: Place, folder: Folder, launch: Launch) -> Json:
-    """Run it in a pane; which one, and how to look at it. Raises CommandError."""
+    """Run it in a pane; which one, and how to look at it. Raises CommandError.
+
+    A seat that was taken up again may still have its pane.
+    """
+    before = _still(folder)
+    if before is not None:
+        return before
     argv = start.prepare(folder, launch, place.environment)
     size = shutil.get_terminal_size((160, 50))
     try:
@@ -171,3 +177,18 @@ def _shown(place: Place, folder: Folder, launch: Launch) -> Json:
     if here is None:
         shown["attach"] = ["attach-session", "-t", f"={pane.session}"]
     return shown
+
+
+def _still(folder: Folder) -> Json | None:
+    shown = folder.read(driving.SCREEN)
+    if shown is None:
+        return None
+    try:
+        pane = asyncio.run(seat_side.panes(shown.get("socket")).pane(str(shown["pane"])))
+    except PaneError:
+        return None
+    return {
+        "pane": pane.id,
+        "session": pane.session,
+        "attach": ["attach-session", "-t", f"={pane.session}"],
+    }

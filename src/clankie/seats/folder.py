@@ -111,12 +111,15 @@ class Folder:
             return
 
     @contextmanager
-    def locked(self, name: str) -> Generator[None, None, None]:
-        """Hold a lock of this name; other processes wait."""
+    def locked(self, name: str, *, wait: bool = True) -> Generator[None, None, None]:
+        """Hold a lock of this name; other processes wait.
+
+        Raises BlockingIOError: another one has it, and `wait` is False.
+        """
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         descriptor = os.open(self.file(f"{name}.lock"), flags, 0o600)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
             yield
         finally:
             os.close(descriptor)

@@ -49,12 +49,16 @@ class Way:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declaration:
-    """What an adapter can do. `tested` are the versions it was tried with."""
+    """What an adapter can do. `tested` are the versions it was tried with.
+
+    `rejoins`: a driver that begins in the folder of one that was killed finds its harness again.
+    """
 
     harness: str
     ways: dict[EventKind, Way]
     capabilities: Capabilities
     tested: tuple[str, ...] = ()
+    rejoins: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

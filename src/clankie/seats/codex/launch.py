@@ -35,6 +35,7 @@ DECLARATION: Final = Declaration(
     ways=dict.fromkeys(EventKind, _WAY),
     capabilities=Capabilities(interrupt=True),
     tested=TESTED,
+    rejoins=True,
 )
 
 
