@@ -1,17 +1,20 @@
 """What a seat says of its events over HTTP, what it syncs, and what it asks its owner."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Any
 
+import httpx2
 import pytest
 
 from api.bridge import SESSION, Bridge, seated
-from api.kit import HERE, Api
+from api.kit import BASE, HERE, Api
 from clankie.api.seat_bodies import ENTRIES, TEXT_LIMIT
 from clankie.core.admission import Origin
 from clankie.core.conversation import Author, Principal, timestamp
 from clankie.core.seat import delivery_uuid
+from clankie.host import tokens
 
 
 async def given(api: Api, bridge: Bridge, text: str = "hello", name: str = "m-1") -> dict[str, Any]:
@@ -264,17 +267,60 @@ async def test_only_the_owner_answers_a_question(api: Api) -> None:
 # ── an owner's message from end to end ───────────────────────────────────────────────────────────
 
 
-async def test_an_owners_message_reaches_the_harness_and_its_answer_the_log(api: Api) -> None:
+@pytest.mark.parametrize("principal", [Principal.OPERATOR, Principal.DEVICE])
+async def test_an_owners_message_reaches_the_harness_and_its_answer_the_log(
+    api: Api, principal: Principal
+) -> None:
     # proves: FENCE-2, SEAT-3
-    bridge = await seated(api)
-    event = await given(api, bridge)
+    bridge, secret = await seated(api), await api.token(principal)
+    await bridge.poll()
+    sent = (await api.send("hello", "m-1", token=secret)).json["delivery"]["id"]
+    [event] = await bridge.events()
+    assert (event["id"], event["kind"], event["content"]) == (sent, "turn", "hello")
+    assert (event["reply"], event["attribution"]["principal"]) == (False, principal)
     await bridge.say(event, "ack")
-    proof = {"event": "m-1", "attempt": 1, "proof": "uuid", "value": delivery_uuid("m-1", 1)}
+    assert (await bridge.say(event, "reply", text="hi")).code == "transition_refused"
+    proof = {"event": sent, "attempt": 1, "proof": "uuid", "value": delivery_uuid(sent, 1)}
     await bridge.sync(row(api, 1, text="hello", delivery_evidence=proof), activity="responding")
     await bridge.sync(row(api, 2, "assistant", text="hi there"), activity="waiting")
-    receipt = (await api.get("/v1/deliveries/m-1")).json
+    receipt = (await api.get(f"/v1/deliveries/{sent}")).json
     assert (receipt["state"], receipt["attempts"][0]["state"]) == ("settled", "delivered")
     page = (await api.get(f"{HERE}/events")).json["events"]
     said = [(one["role"], one["text"]) for one in page if one["kind"] == "message"]
     assert said == [("owner", "hello"), ("agent", "hi there")]
     assert api.hall.lane.asked == []
+
+
+async def test_of_two_who_send_at_once_at_one_revision_one_reaches_the_seat(api: Api) -> None:
+    # proves: CONV-5
+    bridge = await seated(api)
+    await bridge.poll()
+    revision = (await api.get(HERE)).json["revision"]
+    async with asyncio.TaskGroup() as tasks:
+        both = [
+            tasks.create_task(api.send(name, name, fields={"expected_revision": revision}))
+            for name in ("m-1", "m-2")
+        ]
+    answers = sorted((one.result().status, one.result().json.get("code")) for one in both)
+    assert answers == [(202, None), (409, "revision_conflict")]
+    assert len(await bridge.events()) == 1
+    assert len([one for one in await api.hall.log() if one.get("role") == "owner"]) == 1
+
+
+async def test_a_token_that_is_revoked_while_it_sends_admits_nothing(api: Api) -> None:
+    bridge, secret = await seated(api), await api.token(Principal.DEVICE)
+    await bridge.poll()
+    device = api.hall.house.tokens.who(secret)
+    assert device is not None
+
+    async def body() -> AsyncIterator[bytes]:
+        yield b'{"delivery_id": "m-1", '
+        await tokens.revoke(api.hall.house, device.id)
+        yield b'"text": "hello"}'
+
+    head = {"authorization": f"Bearer {secret}", "content-type": "application/json"}
+    transport = httpx2.ASGITransport(api.app)
+    async with httpx2.AsyncClient(transport=transport, base_url=BASE) as client:
+        answer = await client.post(f"{HERE}/inputs", content=body(), headers=head)
+    assert (answer.status_code, answer.json()["code"]) == (401, "token_unknown")
+    assert (await bridge.events(), (await api.get("/v1/deliveries")).json["deliveries"]) == ([], [])

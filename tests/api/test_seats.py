@@ -323,3 +323,17 @@ async def test_lists_say_who_drives(api: Api) -> None:
     assert (await driver())["hold_until"] > (await driver())["last_ask"]
     await api.hall.clock.advance(60)
     assert await driver() == {"kind": "service"}
+
+
+async def test_the_feed_says_when_a_seat_begins_to_drive(api: Api) -> None:
+    bridge = await seated(api)
+    async with api.stream("/v1/feed") as feed:
+        assert (await feed.event()).data["driver"] == {"kind": "service"}
+        await bridge.poll()
+        await api.hall.clock.advance(1)
+        driver = (await feed.event()).data["driver"]
+        assert (driver["kind"], driver["seat"], driver["harness"]) == (
+            "seat",
+            bridge.seat,
+            "claude",
+        )

@@ -10,6 +10,7 @@ from fastapi import Depends, Path, Request
 from clankie.api.auth import Caller
 from clankie.api.bodies import CONVERSATION
 from clankie.api.door import Door
+from clankie.api.errors import TokenUnknownError
 from clankie.api.rights import RIGHTS
 from clankie.core import ids
 from clankie.core.conversation import Principal
@@ -45,7 +46,14 @@ class Call:
         return self.caller.author
 
     def allow(self) -> None:
-        """Raises NotAllowedError unless the table lets this principal use this route."""
+        """Whether the table lets this principal use this route, and its token still opens it.
+
+        Raises:
+            TokenUnknownError: it was revoked since the gate let the request in.
+            NotAllowedError: this principal may not.
+        """
+        if not self.house.tokens.alive(self.caller.token):
+            raise TokenUnknownError
         if self.author.principal not in RIGHTS[self.route]:
             raise NotAllowedError(
                 f"A {self.author.principal} may not do this. Use a token that may; "

@@ -64,8 +64,6 @@ async def _while_there(hot: Hot, polling: Callable[[], Awaitable[Page]]) -> Page
         revoked = True
         tasks.cancel_scope.cancel()
 
-    if not hot.call.house.tokens.alive(hot.call.caller.token):
-        raise TokenUnknownError
     async with anyio.create_task_group() as tasks:
         with hot.call.door.streams.parked(hot.call.caller, revoke):
             tasks.start_soon(until_gone, hot.receive, tasks.cancel_scope.cancel)
