@@ -351,6 +351,20 @@ def test_escape_interrupts_what_the_seat_has(desk: Desk) -> None:
     assert seat.last["interrupts"] == [{"event": event["id"], "attempt": event["attempt"]}]
 
 
+def test_what_a_harness_cannot_do_is_not_offered(desk: Desk) -> None:
+    screen = desk.open()
+    page = screen.page
+    seat = seated(desk, interrupt=False, steer=False)
+    expect(page.get_by_role("radio", name="Steer")).to_be_disabled()
+    screen.send("long work")
+    seat.ack(seat.one())
+    expect(standing(screen, "long work")).to_contain_text("Taken")
+    expect(page.locator(".halt")).to_be_hidden()
+    screen.box.press("Escape")
+    seat.poll(wait=0.3)
+    assert "interrupts" not in seat.last
+
+
 def test_a_service_that_dies_and_comes_back_finds_the_page_and_the_seat(desk: Desk) -> None:
     # proves: DAY-1, SEAT-5
     screen, seat = opened(desk)

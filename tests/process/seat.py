@@ -27,11 +27,14 @@ class ScriptedSeat:
     """One native session, in the process of the test itself: that is who asks, for the kernel.
 
     `owner` is the operator's client. Every poll has an id of its own and waits at most `wait`
-    seconds. `binding` counts the bridges.
+    seconds. `binding` counts the bridges. `can`: what its adapter declares.
     """
 
-    def __init__(self, owner: Client, harness: str = "claude", session: str = "session-1") -> None:
+    def __init__(
+        self, owner: Client, harness: str = "claude", session: str = "session-1", **can: bool
+    ) -> None:
         self.owner = owner
+        self.can = {"interrupt": True, **can}
         self.harness = harness
         self.session = session
         self.id = ""
@@ -52,7 +55,7 @@ class ScriptedSeat:
                 "grant": grant.body["grant"],
                 "harness": self.harness,
                 "native": {"session_id": self.session, "pid": os.getpid()},
-                "capabilities": {"interrupt": True, "version": "scripted"},
+                "capabilities": {**self.can, "version": "scripted"},
             },
         )
         assert made.status == 201, made

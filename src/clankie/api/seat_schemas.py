@@ -80,6 +80,8 @@ COMPONENTS: Final[dict[str, Schema]] = {
             "activity": one_of(Activity),
             "pane": TEXT,
             "version": TEXT,
+            "steer": FLAG,
+            "interrupt": FLAG,
         },
     ),
     "Seats": shape("All that are not retired.", {"seats": many("Seat")}),

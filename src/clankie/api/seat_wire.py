@@ -41,6 +41,8 @@ def view(one: SeatView) -> dict[str, Any]:
                 "pid": seat.occupant.native.pid,
             },
             "version": seat.capabilities.version or None,
+            "steer": seat.capabilities.steer,
+            "interrupt": seat.capabilities.interrupt,
             "waiting": one.waiting,
             "in_flight": one.in_flight,
         }

@@ -63,7 +63,6 @@ export class Composer {
 
   set running(running) {
     this.#running = running;
-    this.halt.hidden = !running;
     this.#offer();
   }
 
@@ -75,7 +74,9 @@ export class Composer {
 
   /** Modes where a harness drives, joining where the service runs; each where it means something. */
   #offer() {
+    this.halt.hidden = !this.#running || this.#seat?.interrupt === false; // where it cannot, nothing is offered
     this.modes.hidden = !this.#seat;
+    this.modes.querySelector("[value=steer]").disabled = this.#seat?.steer === false;
     this.steering.hidden = !this.#running || this.#seat !== null;
     if (this.steering.hidden) this.steer.checked = false;
     const words = this.#seat ? `Interrupt ${harness(this.#seat.harness)} (Esc)` : "Cancel the running turn (Esc)";
@@ -117,7 +118,7 @@ export class Composer {
   }
 
   #key(event) {
-    if (event.key === "Escape" && this.#running) {
+    if (event.key === "Escape" && !this.halt.hidden) {
       event.preventDefault();
       this.stop();
     } else if (event.key === "Enter" && !event.shiftKey && !event.isComposing && !touch.matches) {
