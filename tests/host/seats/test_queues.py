@@ -199,6 +199,58 @@ async def test_a_queue_that_its_seat_refuses_fails_and_runs_nowhere(
 
 
 @virtual
+async def test_a_queue_that_is_refused_when_its_seat_has_left_was_not_sent(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: SEAT-8, SEAT-4
+    async with Machine(tmp_path, clock).on() as hall:
+        seat = await opened(hall)
+        await seat.poll(1)
+        await queue(hall, "then this", "m-1")
+        given = await seat.given()
+        await seat.detach()
+        await seat.refuse(given)
+        found = await hall.receipt("m-1")
+        assert (found.state, found.code) == (InputState.NOT_SENT, "seat_left")
+        await clock.sleep(60)
+        assert hall.lane.asked == []
+
+
+@virtual
+async def test_a_queue_that_is_refused_after_a_long_silence_was_not_sent(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: SEAT-8
+    async with Machine(tmp_path, clock).on() as hall:
+        seat = await opened(hall)
+        await seat.poll(1)
+        await queue(hall, "then this", "m-1")
+        given = await seat.given()
+        await clock.sleep(50)
+        await seat.refuse(given)
+        await clock.sleep(1)
+        assert (await hall.receipt("m-1")).state is InputState.NOT_SENT
+        assert hall.lane.asked == []
+
+
+@virtual
+async def test_what_a_seat_refuses_when_it_has_left_goes_to_the_next_driver_at_once(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: SEAT-4, SEAT-9
+    async with Machine(tmp_path, clock).on() as hall:
+        seat = await opened(hall)
+        await seat.poll(1)
+        await hall.send("hello", "m-1")
+        given = await seat.given()
+        await seat.detach()
+        await clock.sleep(5)
+        await seat.refuse(given)
+        assert (await hall.ended("m-1")).state is InputState.SETTLED
+        assert hall.lane.asked == ["m-1"]
+
+
+@virtual
 async def test_the_end_of_a_queue_is_written_although_the_disk_was_full(
     clock: FakeClock, tmp_path: Path
 ) -> None:

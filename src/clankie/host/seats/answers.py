@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from clankie.core.delivery import SeatState
-from clankie.core.errors import TransitionRefusedError
+from clankie.core.errors import TransitionRefusedError, UncertainError
 from clankie.core.seat_errors import EventNotFoundError
 from clankie.host.seats.desk import Overdue, came_to
 from clankie.host.waiting import to_the_end
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine
 
     from clankie.host.house import House
+    from clankie.host.seats.chair import Chair
 
 HANDOFF: Final = "h-"
 """What the id of a handoff begins with."""
@@ -97,16 +98,37 @@ async def _said(
 async def _kept(
     house: House, key: Overdue, work: Coroutine[object, object, SeatState]
 ) -> SeatState:
-    state = await work
     desk = house.desk
+    try:
+        state = await work
+    except UncertainError:
+        # It may be so all the same, and then somebody has to look.
+        _look(house, key.seat)
+        raise
     came_to(desk, key, state, house.clock.monotonic())
     chair = desk.chair(key.seat)
     chair.unresolved = [one for one in chair.unresolved if one != (key.event, key.attempt)]
     conversation = chair.seat.conversation
     if conversation is not None and not key.event.startswith(HANDOFF):
         house.lane.evict(conversation)
-    # A refusal gives an input back, an acknowledged handoff makes room for what waits behind it.
-    chair.look()
-    if conversation is not None:
-        house.captain.nudge(conversation)
+    if state is SeatState.REFUSED:
+        await _given_back(house, chair, key.event)
+    _look(house, key.seat)
     return state
+
+
+async def _given_back(house: House, chair: Chair, event: str) -> None:
+    """A refused input waits for a driver again, wherever its seat is now."""
+    if event.startswith(HANDOFF):
+        return
+    chair.queue = True
+    house.desk.reschedule(chair)
+    house.captain.nudge((await house.store.deliveries.get(event)).conversation)
+
+
+def _look(house: House, seat: str) -> None:
+    """A refusal gives an input back, an acknowledged handoff makes room for what waits behind."""
+    chair = house.desk.chair(seat)
+    chair.look()
+    if chair.seat.conversation is not None:
+        house.captain.nudge(chair.seat.conversation)

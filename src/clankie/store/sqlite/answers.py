@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from clankie.core.admission import Origin
+from clankie.core.admission import Origin, Reach
 from clankie.core.conversation import Author, Message, Principal, Role
-from clankie.core.delivery import FINAL, SeatState
+from clankie.core.delivery import FINAL, InputState, SeatState
 from clankie.core.errors import DeliveryConflictError, TransitionRefusedError
 from clankie.core.handoff import SpanEvent, SpanState
 from clankie.core.mailbox import wants_reply
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from clankie.store.sqlite.unit import Transaction
 
 NO_ANSWER: Final = "no_reply"
+LEFT: Final = "seat_left"
 _TO_COME: Final = frozenset({SeatState.ATTEMPTING, SeatState.UNCERTAIN})
 _HAS_IT: Final = frozenset({SeatState.TAKEN, SeatState.ACCEPTED})
 _SPAN_STATES: Final = {
@@ -73,8 +74,19 @@ def refuse(
         head = _head(tx, one.conversation)
         for it in (*given.members(tx.run, one), one):
             given.move(tx, head, it, SeatState.REFUSED, reason)
+            _end_queued(tx, head, it)
         heads.save(tx, head)
     return SeatState.REFUSED
+
+
+def _end_queued(tx: Transaction, head: Head, refused: Given) -> None:
+    """What was queued for an occupant who sits there no more has nobody left to go to."""
+    one = inputs.read(tx, refused.delivery)
+    if one.reach != Reach.HELD_QUEUE or one.state != InputState.QUEUED:
+        return
+    there = seats.attached_to(tx.run, head)
+    if there is None or there.occupant.id != one.occupant:
+        given.undelivered(tx, head, one, LEFT)
 
 
 def reply(
