@@ -1,7 +1,8 @@
 """A `claude` that is none: JSON lines in and out, a register and a transcript, as the real one has.
 
 What it does with a message stands in its words: "ask" asks for leave, "hold" leaves the turn open,
-"silent" says nothing and writes nothing, "die" ends the program, "odd" asks what nobody knows.
+"later" stays in its queue, "silent" says nothing and writes nothing, "die" ends the program, "odd"
+asks what nobody knows.
 """
 
 import json
@@ -55,6 +56,8 @@ def turn(uuid: str, words: str) -> None:
     if words == "silent":
         return
     say(type="command_lifecycle", command_uuid=uuid, state="queued")
+    if words == "later":
+        return
     write(type="user", uuid=uuid, message={"role": "user", "content": words})
     say(type="command_lifecycle", command_uuid=uuid, state="started")
     if words == "ask":

@@ -111,6 +111,15 @@ async def test_only_the_turn_of_an_event_is_stopped_with_it(client: Client) -> N
         assert asked["request"] == {"subtype": "interrupt"}
 
 
+async def test_a_turn_that_has_not_begun_does_not_stop_the_one_that_runs(client: Client) -> None:
+    async with driven(client) as harness:
+        assert isinstance(await harness.hand_over(HOLD), Taken)
+        later = event(EventKind.TURN, "later", id="d-2")
+        assert isinstance(await harness.hand_over(later), Taken)
+        assert not await harness.interrupt("d-2")
+        assert noted(harness) == []
+
+
 @pytest.mark.parametrize(
     ("approve", "said"),
     [(True, {"behavior": "allow", "updatedInput": {"command": "ls"}}), (False, None)],
