@@ -10,7 +10,7 @@ import pytest
 
 from clankie.core.seat import EventKind
 from clankie.seats.claude import ADAPTER, launch
-from clankie.seats.claude.channel import VARIABLE
+from clankie.seats.claude.channel import FLAGS, VARIABLE
 from clankie.seats.launch import NEWEST
 from seats.claude import said
 from seats.claude.client import Client
@@ -76,9 +76,9 @@ def test_a_session_is_resumed_by_id_or_the_newest_or_begun(client: Client) -> No
 
 
 def test_channels_are_opened_only_where_the_owner_said_so(client: Client) -> None:
-    assert "--channels" not in ADAPTER.launch(client.place()).argv
+    assert FLAGS[0] not in ADAPTER.launch(client.place()).argv
     place = client.place(environment={"HOME": str(client.root), VARIABLE: "yes"})
-    assert "--channels" in ADAPTER.launch(place).argv
+    assert FLAGS[0] in ADAPTER.launch(place).argv
 
 
 def program(root: Path, version: str) -> Path:

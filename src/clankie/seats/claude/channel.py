@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 VARIABLE: Final = "CLANKIE_CLAUDE_CHANNELS"
 METHOD: Final = "notifications/claude/channel"
-FLAGS: Final = ("--channels", "plugin:clankie@inline")
+FLAGS: Final = ("--dangerously-load-development-channels", "plugin:clankie@inline")
+"""The vendor lists the channels that it knows; for any other the client asks the person first."""
 
 
 def wanted(environment: Mapping[str, str]) -> bool:
