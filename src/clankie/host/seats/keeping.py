@@ -123,20 +123,7 @@ async def tend(house: House, captain: Captain) -> None:
 
 async def _ring(house: House, name: Hashable) -> None:
     try:
-        match name:
-            case PollEnds(seat=seat):
-                house.desk.chair(seat).look()
-            case AtChair(seat=seat):
-                await to_the_end(look(house, house.desk.chair(seat)))
-            case Sweep():
-                house.desk.alarms.put(name, house.clock.monotonic() + SWEEP)
-                await to_the_end(_sweep(house))
-            case Uncounted(seat=seat):
-                await _count(house, seat)
-            case Overdue():
-                await to_the_end(_lapse(house, name))
-            case _:
-                journal.warn("an alarm of nobody", name=str(name))
+        await _rung(house, name)
     except SeatNotFoundError:
         journal.note("alarm of a retired seat", name=str(name))
     except (FaultError, UncertainError) as error:
@@ -144,6 +131,21 @@ async def _ring(house: House, name: Hashable) -> None:
         house.desk.alarms.put(name, house.clock.monotonic() + FAULT_PAUSE)
     except ClankieError as error:
         journal.warn("seat could not be looked at", name=str(name), why=error.detail)
+
+
+async def _rung(house: House, name: Hashable) -> None:
+    match name:
+        case PollEnds(seat=seat):
+            house.desk.chair(seat).look()
+        case AtChair(seat=seat):
+            await to_the_end(look(house, house.desk.chair(seat)))
+        case Uncounted(seat=seat):
+            await _count(house, seat)
+        case Overdue():
+            await to_the_end(_lapse(house, name))
+        case _:
+            house.desk.alarms.put(Sweep(), house.clock.monotonic() + SWEEP)
+            await to_the_end(_sweep(house))
 
 
 async def look(house: House, chair: Chair) -> None:
