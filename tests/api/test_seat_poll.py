@@ -10,6 +10,7 @@ from api.bridge import BINDING, OTHER, Bridge, seated
 from api.kit import Answer, Api, until
 from api.sockets import Line, Served
 from clankie.core.conversation import Principal
+from fakes.trouble import Trouble, pause_before
 
 
 async def test_a_parked_poll_brings_what_arrives(api: Api) -> None:
@@ -98,6 +99,30 @@ async def test_a_client_that_goes_away_breaks_its_poll_off(served: Served) -> No
     # No binding, so no grace; the hold goes on from the last ask.
     assert "grace_until" not in row
     assert (row["state"], "hold_until" in row) == ("holding", True)
+
+
+async def test_a_page_that_is_being_written_when_its_client_goes_is_kept_for_it(
+    served: Served,
+) -> None:
+    # proves: FENCE-9
+    api = served.api
+    bridge = await seated(api)
+    await bridge.poll()
+    await api.send("hello", "m-1")
+    reached, go = asyncio.Event(), asyncio.Event()
+    trouble = Trouble(api.hall.house.store.mail)
+    trouble.plan("take", pause_before(reached, go))
+    api.hall.house.store.mail = trouble  # type: ignore[assignment]
+    chair = api.hall.house.desk.chair(bridge.seat)
+    async with parked(served, bridge):
+        await reached.wait()
+        lost = f"p-{bridge.polls}"
+    await api.hall.clock.settle()
+    go.set()
+    await until(lambda: chair.asking.ask is None)
+    [event] = await bridge.events(lost)
+    assert event["id"] == "m-1"
+    assert (await bridge.say(event, "ack")).json == {"state": "taken"}
 
 
 async def test_a_completed_poll_leaves_its_binding_for_the_grace(api: Api) -> None:

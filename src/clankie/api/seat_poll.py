@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
-import anyio
 import msgspec
 
 from clankie.api import seat_wire
@@ -16,11 +15,12 @@ from clankie.api.replies import Reply
 from clankie.api.routing import plain
 from clankie.api.seat_bodies import BINDING, POLL_ID
 from clankie.api.sse import until_gone
-from clankie.core.errors import ClankieError, InvalidFieldError, ShuttingDownError
+from clankie.core.errors import InvalidFieldError, ShuttingDownError
 from clankie.host.seats import poll
+from clankie.host.waiting import caught
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Coroutine, Mapping
 
     from starlette.routing import Route
 
@@ -41,7 +41,7 @@ async def get_seat_events(hot: Hot) -> None:
     hot.call.allow()
     seat, house = hot.call.sits(hot.path["seat"]), hot.call.house
     wait = min(wait, house.settings.seats.poll)
-    polling = partial(poll.poll, house, seat, binding=binding, poll_id=poll_id, wait=wait)
+    polling = poll.poll(house, seat, binding=binding, poll_id=poll_id, wait=wait)
     page = await _while_there(hot, polling)
     if page is not None and page.empty and not page.superseded and house.stopping:
         raise ShuttingDownError
@@ -49,34 +49,37 @@ async def get_seat_events(hot: Hot) -> None:
         await Reply(200, _encode(seat_wire.page(page))).send(hot.send)
 
 
-async def _while_there(hot: Hot, polling: Callable[[], Awaitable[Page]]) -> Page | None:
+async def _while_there(hot: Hot, polling: Coroutine[object, object, Page]) -> Page | None:
     """The page; None when nobody is there to take it: the poll was aborted.
+
+    It is cancelled once and not again and again: a page that is being written is written.
 
     Raises:
         TokenUnknownError: the token was revoked meanwhile.
     """
-    page: Page | None = None
-    failed: ClankieError | None = None
     revoked = False
 
     def revoke() -> None:
         nonlocal revoked
         revoked = True
-        tasks.cancel_scope.cancel()
+        verb.cancel()
 
-    async with anyio.create_task_group() as tasks:
+    async with asyncio.TaskGroup() as tasks:
+        verb = tasks.create_task(caught(polling))
+        # Cancelled before its first step, a task leaves the work untouched.
+        verb.add_done_callback(lambda _: polling.close())
+        watching = tasks.create_task(until_gone(hot.receive, verb.cancel))
         with hot.call.door.streams.parked(hot.call.caller, revoke):
-            tasks.start_soon(until_gone, hot.receive, tasks.cancel_scope.cancel)
-            try:
-                page = await polling()
-            except ClankieError as error:
-                failed = error  # raised outside: the group would wrap it
-            tasks.cancel_scope.cancel()
-    if failed is not None:
-        raise failed
-    if revoked and page is None:
-        raise TokenUnknownError
-    return page
+            await asyncio.wait({verb})
+        watching.cancel()
+    if verb.cancelled():
+        if revoked:
+            raise TokenUnknownError
+        return None
+    found = verb.result()
+    if isinstance(found, Exception):
+        raise found
+    return found.value
 
 
 def _named(given: Mapping[str, str], name: str, rule: re.Pattern[str], said: str) -> str:

@@ -114,7 +114,7 @@ async def changed_within(changed: asyncio.Event, seconds: float) -> bool:
     return True
 
 
-async def until_gone(receive: Receive, gone: Callable[[], None]) -> None:
+async def until_gone(receive: Receive, gone: Callable[[], object]) -> None:
     """Wait until the client is gone, and say so."""
     while (await receive())["type"] != "http.disconnect":
         pass
