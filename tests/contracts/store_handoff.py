@@ -156,6 +156,19 @@ async def test_a_session_start_that_shows_a_part_leaves_the_rest(
     assert "First" not in event.content
 
 
+async def test_a_run_that_outlasts_the_first_session_start_is_told(
+    store: Store, world: World
+) -> None:
+    # proves: HAND-3, HAND-4
+    await admitted(store, "w-1", "Long work", **WAKE)
+    run = await started(store)
+    await driven(store, world)
+    await store.deliveries.settle(run, DONE)
+    event = await one_handoff(store)
+    assert "Long work" in event.content
+    assert "Here you are." in event.content
+
+
 async def test_a_second_bind_with_nothing_new_is_told_nothing(store: Store, world: World) -> None:
     # proves: HAND-5
     await driven(store, world)

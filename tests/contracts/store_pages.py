@@ -35,7 +35,18 @@ from contracts.seat_kit import (
     state,
     stored,
 )
-from contracts.store_kit import BOUND, World, admitted, from_room, log, made, offer, started, turns
+from contracts.store_kit import (
+    BOUND,
+    DONE,
+    World,
+    admitted,
+    from_room,
+    log,
+    made,
+    offer,
+    started,
+    turns,
+)
 
 ATTEMPTING = (InputState.RUNNING, SeatState.ATTEMPTING)
 TAKEN = (InputState.RUNNING, SeatState.TAKEN)
@@ -198,6 +209,21 @@ async def test_nothing_is_given_while_a_run_of_the_service_is_open(
     assert await reserve(store, standing) is None
     assert await poll(store) == []
     assert (await store.deliveries.get("m-2")).attempts == ()
+
+
+async def test_what_was_stored_before_a_run_began_waits_for_its_end(
+    store: Store, world: World
+) -> None:
+    # proves: HAND-4
+    standing = await seated(store, world)
+    await offered(store, standing, "m-1")
+    await admitted(store, "m-2")
+    run = await started(store)
+    assert run.delivery.id == "m-2"
+    assert await poll(store) == []
+    assert await state(store, "m-1") == (InputState.QUEUED, SeatState.OFFERED)
+    await store.deliveries.settle(run, DONE)
+    assert [one.id for one in await poll(store)] == ["m-1"]
 
 
 async def test_a_room_is_given_what_was_checked_and_nothing_else(
