@@ -1,28 +1,30 @@
 """What must hold on disk, and between the disk and what was seen from outside."""
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
 
 from clankie.core.delivery import (
     FINAL,
     InputState,
+    SeatState,
     ServiceState,
     Transition,
     move_input,
+    move_seat,
     move_service,
     replay,
 )
 from clankie.core.errors import TransitionRefusedError
-from simulation.glass import Row, Sight
+from clankie.core.handoff import SPAN, SpanState
+from simulation.glass import Row, Sight, body_of
 from simulation.ledger import Ledger, Run
 
 SLOW = 4.5
 """Seconds that a slow disk may take for a write: an end is stored that much later."""
 
 OPEN = {"reserved", "running"}
+AT_SEAT = {"offered", "attempting", "taken", "accepted"}
 PREFIX = "captain/"
 
 
@@ -47,6 +49,8 @@ def logs(sight: Sight) -> Iterator[str]:
         if ordinals != list(range(1, conversation["ordinal"] + 1)):
             yield f"{conversation['id']}: gaps in the ordinals {ordinals}"
     spoken = Counter(_delivery(one) for one in sight.events if _is_input(one))
+    # Words of a harness's person, and those about a handoff, are no input.
+    del spoken["None"]
     known = {one["id"] for one in sight.inputs}
     for delivery, times in spoken.items():
         if times != 1 or delivery not in known:
@@ -76,10 +80,11 @@ def counts(sight: Sight) -> Iterator[str]:
 
 def tries(sight: Sight) -> Iterator[str]:
     """One open attempt of an input, one open run of a conversation."""
-    opened = [one for one in sight.attempts if one["state"] in OPEN]
+    opened = [one for one in sight.attempts if one["state"] in OPEN | AT_SEAT]
+    served = [one for one in opened if one["state"] in OPEN and one["joined"] is None]
     for what, names in (
         ("input", [one["delivery"] for one in opened]),
-        ("conversation", [one["conversation"] for one in opened if one["joined"] is None]),
+        ("conversation", [one["conversation"] for one in served]),
     ):
         for name, number in Counter(names).items():
             if number > 1:
@@ -107,22 +112,34 @@ FITS = {
     *(("failed", one) for one in ("failed", "stalled")),
     ("cancelled", "cancelled"),
     *((one, "uncertain") for one in ("uncertain", "abandoned")),
+    *(("queued", one) for one in ("offered", "refused")),
+    *(("running", one) for one in ("attempting", "taken", "accepted")),
+    *(("settled", one) for one in ("replied", "delivered")),
+    ("absorbed", "replied"),
+    *((one, two) for one in ("cancelled", "not_sent", "failed") for two in ("released", "refused")),
+    *(("abandoned", one) for one in ("taken", "accepted", "replied", "delivered", "failed")),
 }
-"""An input and its last attempt. A wake that failed may wait, and be cancelled or closed then."""
+"""An input and its last attempt. A wake that failed may wait, and be cancelled or closed then.
+What the owner closed as unknown stays closed, whatever comes to be known."""
 
 
 def moves(sight: Sight) -> Iterator[str]:
     """The record of moves, replayed, gives the columns; each move is a cell of its table."""
     made = [Transition(one["record"], one["before"], one["after"]) for one in sight.moves]
+    at_seats = {one["id"] for one in sight.attempts if one["seat"] is not None}
+    spans = {one["id"] for one in sight.spans}
     try:
         replayed = replay(made)
         for one in made:
-            _move(one)
+            if one.record in spans:
+                _span_move(one)
+            else:
+                _move(one, at_seat=one.record in at_seats)
     except TransitionRefusedError as error:
         yield f"the record of moves: {error.detail}"
         return
     columns = {one["id"]: one["state"] for one in sight.inputs if not one["pruned"]}
-    columns |= {one["id"]: one["state"] for one in sight.attempts}
+    columns |= {one["id"]: one["state"] for one in (*sight.attempts, *sight.spans)}
     for record, state in columns.items():
         if replayed.get(record) != state:
             yield f"{record} is {state}, its moves say {replayed.get(record)}"
@@ -130,13 +147,22 @@ def moves(sight: Sight) -> Iterator[str]:
         yield f"moves of nothing: {replayed.keys() - columns.keys()}"
 
 
-def _move(one: Transition) -> None:
+def _move(one: Transition, *, at_seat: bool) -> None:
     if one.before is None:
         return
-    if "#" in one.record:
+    if at_seat:
+        move_seat(one.record, SeatState(one.before), SeatState(one.after))
+    elif "#" in one.record:
         move_service(one.record, ServiceState(one.before), ServiceState(one.after))
     else:
         move_input(one.record, InputState(one.before), InputState(one.after))
+
+
+def _span_move(one: Transition) -> None:
+    if one.before is None:
+        return
+    if SpanState(one.after) not in SPAN[SpanState(one.before)].values():
+        raise TransitionRefusedError(f"The handoff {one.record!r}", one.before, one.after)
 
 
 def revisions(sight: Sight) -> Iterator[str]:
@@ -148,7 +174,7 @@ def revisions(sight: Sight) -> Iterator[str]:
         done = (
             sum(one["origin"] == "owner" for one in inputs)
             + sum(one["kind"] == "reset" for one in events)
-            + sum(one["kind"] == "notice" and _body(one)["code"] == "renamed" for one in events)
+            + sum(one["kind"] == "notice" and body_of(one)["code"] == "renamed" for one in events)
             + conversation["closed"]
         )
         if conversation["revision"] != done:
@@ -225,13 +251,13 @@ def effects(sight: Sight, ledger: Ledger) -> Iterator[str]:
 
 def answers(sight: Sight, ledger: Ledger) -> Iterator[str]:
     """Whoever is settled has exactly the answer that its lane gave."""
-    replies = [one for one in sight.events if _body(one).get("role") == "agent"]
+    replies = [one for one in sight.events if body_of(one).get("role") == "agent"]
     said = Counter(_delivery(one) for one in replies)
-    texts = {(one["conversation"], one["cursor"]): _body(one)["text"] for one in replies}
-    last = {one["delivery"]: one for one in sight.attempts}
+    texts = {(one["conversation"], one["cursor"]): body_of(one)["text"] for one in replies}
+    last = sight.last
     for one in sight.inputs:
         tried = last.get(one["id"])
-        if one["pruned"] or tried is None:
+        if one["pruned"] or tried is None or tried["seat"] is not None:
             continue
         text = ledger.returned.get(tried["joined"] or tried["id"])
         shown = texts.get((one["conversation"], one["reply_cursor"]), "")
@@ -264,12 +290,15 @@ def cancellings(sight: Sight, ledger: Ledger) -> Iterator[str]:
 def words_of_readers(sight: Sight, ledger: Ledger) -> Iterator[str]:
     """What somebody read as final or uncertain is what stands."""
     found = {one["id"]: one for one in sight.inputs}
+    last = sight.last
     for delivery, (state, code, reply) in ledger.final.items():
         one = found[delivery]
         if (one["state"], one["code"], one["reply_cursor"]) != (state, code, reply):
             yield f"{delivery} was read as {state} {code}, it is {one['state']} {one['code']}"
     for delivery in ledger.uncertain:
-        if found[delivery]["state"] not in {"uncertain", "abandoned"}:
+        # What a seat shows later settles what was uncertain there.
+        at_seat = last.get(delivery, {}).get("seat") is not None
+        if not at_seat and found[delivery]["state"] not in {"uncertain", "abandoned"}:
             yield f"{delivery} was uncertain and is {found[delivery]['state']}"
     revisions = {one["id"]: one["revision"] for one in sight.conversations}
     for conversation, revision in ledger.revisions.items():
@@ -293,18 +322,32 @@ def wakes(sight: Sight, ledger: Ledger) -> Iterator[str]:
 
 # ── at certain moments ───────────────────────────────────────────────────────────────────────────
 
-RESTART = {"running": "uncertain", "reserved": "released"}
+RESTART = {"running": "uncertain", "reserved": "released", "attempting": "uncertain"}
+
+
+def _due(before: Sight) -> dict[str, str]:
+    """What a restart has to make of everything; what a harness has goes on."""
+    due = {record: RESTART.get(state, state) for record, state in before.states.items()}
+    for one in before.attempts:
+        if one["state"] in {"taken", "accepted"}:
+            due[one["delivery"]] = before.states[one["delivery"]]
+    for one in before.spans:
+        if one["state"] == "attempting":
+            due[one["id"]] = "unresolved"
+    return due
 
 
 def over_the_restart(before: Sight, after: Sight) -> Iterator[str]:
     """A new boot touches what was open, and nothing else."""
     states = after.states
-    for record, state in before.states.items():
-        due = RESTART.get(state, state)
+    for record, due in _due(before).items():
         if states.get(record) != due:
-            yield f"{record} was {state} at the crash, the restart made it {states.get(record)}"
-    if states.keys() - before.states.keys():
-        yield "the restart invented something"
+            was = before.states[record]
+            yield f"{record} was {was} at the crash, the restart made it {states.get(record)}"
+    # What a run that was cut off leaves has to be told to a harness, too.
+    spans = {one["id"] for one in after.spans if one["state"] == "open"}
+    if invented := states.keys() - before.states.keys() - spans:
+        yield f"the restart invented {sorted(invented)}"
     columns = ("held", "not_before", "message_cursor", "code", "reply_cursor")
     after_inputs = {one["id"]: one for one in after.inputs}
     for one in before.inputs:
@@ -318,9 +361,11 @@ def at_rest(sight: Sight, now: int) -> Iterator[str]:
     """When everything had time to end, nothing is left lying. `now`: milliseconds."""
     for one in sight.inputs:
         back = one["not_before"] is not None and one["not_before"] > now
-        waits = one["state"] == "queued" and (one["held"] is not None or back)
+        kept = one["held"] is not None or back or _waits_for_a_seat(one)
+        waits = one["state"] == "queued" and kept
         done = InputState(one["state"]) in FINAL or one["state"] == "uncertain"
-        if not (waits or done):
+        fresh = one["admitted_at"] > now - FRESH and one["state"] in {"queued", "running"}
+        if not (waits or done or fresh):
             yield f"{one['id']} is left {one['state']}"
     for one in sight.wakes:
         if one["delivery"] is None and one["held"] is None and one["due_at"] < now - 120_000:
@@ -328,6 +373,15 @@ def at_rest(sight: Sight, now: int) -> Iterator[str]:
     for one in sight.goals:
         if one["state"] == "active":
             yield f"the goal {one['id']} is not pursued"
+
+
+FRESH = 60_000
+"""Milliseconds within which a wake that came last may be on its way."""
+
+
+def _waits_for_a_seat(one: Row) -> bool:
+    """What only a seat may have waits for one; what the owner queued there does not for ever."""
+    return bool(one["reach"] == "occupant" or one["origin"] == "linear")
 
 
 def stopped(sight: Sight) -> Iterator[str]:
@@ -354,7 +408,8 @@ def backoffs(sight: Sight, first: float, most: int) -> Iterator[str]:
     for one in sight.inputs:
         if one["origin"] != "wake":
             continue
-        mine = [a for a in sight.attempts if a["delivery"] == one["id"] and a["asked_at"]]
+        own = [a for a in sight.attempts if a["delivery"] == one["id"] and a["seat"] is None]
+        mine = [a for a in own if a["asked_at"]]
         tried = [a for a in mine if a["n"] > one["tries_base"]]
         if len(tried) > most:
             yield f"{one['id']} was tried {len(tried)} times"
@@ -364,14 +419,9 @@ def backoffs(sight: Sight, first: float, most: int) -> Iterator[str]:
                 yield f"{b['id']} began {waited} s after {a['id']} had failed"
 
 
-def _body(event: Row) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(event["body"])
-    return found
-
-
 def _delivery(event: Row) -> str:
-    return str(_body(event).get("delivery_id"))
+    return str(body_of(event).get("delivery_id"))
 
 
 def _is_input(event: Row) -> bool:
-    return event["kind"] == "message" and bool(_body(event)["role"] != "agent")
+    return event["kind"] == "message" and bool(body_of(event)["role"] != "agent")

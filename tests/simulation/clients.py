@@ -2,10 +2,11 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 
 from clankie.api.events import follow
-from clankie.core.admission import Mode, Offer, Origin
+from clankie.core.admission import Mode, Offer, Origin, Reach
 from clankie.core.conversation import OPERATOR, Author, Kind, Principal
 from clankie.core.delivery import FINAL, InputState
 from clankie.core.errors import (
@@ -35,6 +36,8 @@ from simulation.ledger import Ledger
 from simulation.world import World
 
 SOMEBODY = Author(Principal.ROOM, "somebody")
+ORIGINS = (Origin.OWNER, Origin.ROOM, Origin.ESCALATION, Origin.REPORT, Origin.LINEAR)
+OFTEN = (70, 9, 12, 6, 3)
 
 
 class Clients:
@@ -65,6 +68,10 @@ class Clients:
             (4, self._goal),
             (1, self._forget_goal),
         ]
+
+    def more(self, verbs: Sequence[tuple[int, Callable[[], Awaitable[None]]]]) -> None:
+        """What else they may do."""
+        self._verbs += verbs
 
     def enter(self, house: House) -> None:
         """The house of this boot."""
@@ -110,15 +117,25 @@ class Clients:
             delivery_id=name,
             conversation=place,
             text=f"words of {name}" if chance.random() < 0.9 else "the same words",
-            origin=Origin.ROOM if (room := chance.random() < 0.1) else Origin.OWNER,
-            author=SOMEBODY if room else OPERATOR,
+            origin=(origin := chance.choices(ORIGINS, OFTEN)[0]),
+            author=OPERATOR if (owner := origin is Origin.OWNER) else SOMEBODY,
             mode=chance.choice((Mode.AUTO, Mode.AUTO, Mode.QUEUE, Mode.STEER)),
-            expected_revision=None if room else await self._seen(place),
+            expected_revision=await self._seen(place) if owner else None,
             retry_of=self._retried(),
             automatic=chance.random() < 0.05,
+            channel=chance.choice("ab") if origin is Origin.ESCALATION else None,
         )
+        offer = self._addressed(offer)
         self.offers.append(offer)
         await self._offer(offer)
+
+    def _addressed(self, offer: Offer) -> Offer:
+        """Now and then it is for whoever sits there now, and for nobody else."""
+        chair = self.house.desk.at(offer.conversation)
+        owner = offer.origin is Origin.OWNER
+        if chair is None or owner or not self._world.likely(0.2):
+            return offer
+        return replace(offer, reach=Reach.OCCUPANT, occupant=chair.seat.occupant.id)
 
     async def _seen(self, place: str) -> int | None:
         if not self._world.likely(0.3):
@@ -203,11 +220,14 @@ class Clients:
         self._saw(got)
         if answer.outcome is CancelOutcome.CANCELLED:
             ledger.cancelled.add(got.id)
-        elif answer.outcome is CancelOutcome.REQUESTED and not self._began(got.id):
+        elif answer.outcome is CancelOutcome.REQUESTED and not self._began(got):
             ledger.requested[got.id] = world.boot
 
-    def _began(self, delivery: str) -> bool:
-        return bool(self._ledger.runs_of(delivery) or self._ledger.joined.get(delivery))
+    def _began(self, delivery: Delivery) -> bool:
+        """Also at a seat: what comes of it there the harness reports."""
+        ledger, name = self._ledger, delivery.id
+        at_seat = any(one.seat is not None for one in delivery.attempts)
+        return at_seat or bool(ledger.runs_of(name) or ledger.joined.get(name))
 
     async def _read(self) -> None:
         delivery = self._any_delivery()

@@ -152,8 +152,8 @@ FAULTS = (
         "the newest message runs first",
         (
             "store/sqlite/runs.py",
-            "ORDER BY mode <> 'steer', message_cursor\"\"\"\n_STEERING",
-            "ORDER BY mode <> 'steer', message_cursor DESC\"\"\"\n_STEERING",
+            'ORDER BY mode <> \'steer\', message_cursor"""\n_STEERING',
+            'ORDER BY mode <> \'steer\', message_cursor DESC"""\n_STEERING',
         ),
     ),
     _fault(

@@ -1,6 +1,7 @@
 """Looks at the database file through a connection of its own, which cannot write."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -9,6 +10,7 @@ import apsw
 
 from clankie.core.admission import Mode
 from clankie.core.projection import Projection
+from clankie.core.seat import SeatEvent
 from clankie.host.ports import TurnRequest
 from clankie.host.storage import Call
 
@@ -16,7 +18,19 @@ Row = dict[str, Any]
 
 _EARLIER = """
 SELECT id FROM input WHERE conversation = (SELECT n FROM conversation WHERE id = ?)
-  AND state = 'queued' AND origin = 'owner' AND mode <> 'steer' AND message_cursor < ?"""
+  AND state = 'queued' AND origin = 'owner' AND mode <> 'steer' AND message_cursor < ?
+  AND reach = 'conversation'
+  AND NOT EXISTS (SELECT 1 FROM attempt WHERE delivery = input.id AND seat IS NOT NULL)"""
+_TRIED_AT_A_SEAT = "SELECT 1 FROM attempt WHERE delivery = ? AND seat IS NOT NULL"
+_GIVEN = "SELECT state, seat, binding, poll_id, joined FROM attempt WHERE delivery = ? AND n = ?"
+_SEALED = "SELECT state, seat, binding, poll_id FROM span WHERE id = ? AND tries = ?"
+_CURSORS = "SELECT id, harness_cursor FROM conversation WHERE harness_cursor IS NOT NULL"
+_UNTOLD = """
+SELECT attempt.id FROM attempt JOIN conversation ON conversation.n = attempt.conversation
+WHERE conversation.id = ? AND attempt.seat IS NULL AND attempt.end_cursor > harness_cursor
+  AND attempt.end_cursor < (SELECT start_cursor FROM attempt WHERE delivery = ? AND n = ?)"""
+_OUT = {"attempting", "taken", "accepted", "uncertain", "unresolved", "delivered"}
+"""Where something is that was given out a moment ago."""
 _HERE = "SELECT closed, reset_cursor FROM conversation WHERE id = ?"
 
 
@@ -32,20 +46,36 @@ class Sight:
     moves: list[Row]
     wakes: list[Row]
     goals: list[Row]
+    seats: list[Row]
+    spans: list[Row]
 
     @property
     def states(self) -> dict[str, str]:
-        """Inputs and attempts by id."""
-        return {one["id"]: one["state"] for one in (*self.inputs, *self.attempts)}
+        """Inputs, attempts and handoffs by id."""
+        found = (*self.inputs, *self.attempts, *self.spans)
+        return {one["id"]: one["state"] for one in found}
+
+    @property
+    def last(self) -> dict[str, Row]:
+        """The last attempt of each input."""
+        return {one["delivery"]: one for one in self.attempts}
 
     def input(self, delivery: str) -> Row | None:
         return next((one for one in self.inputs if one["id"] == delivery), None)
 
 
-def _with_conversation(table: str, order: str) -> str:
+def body_of(event: Row) -> dict[str, Any]:
+    """What an event says, decoded once."""
+    if "said" not in event:
+        event["said"] = json.loads(event["body"])
+    found: dict[str, Any] = event["said"]
+    return found
+
+
+def _with_conversation(table: str, order: str, join: str = "") -> str:
     return (
         f"SELECT {table}.*, conversation.id AS conversation FROM {table} "
-        f"JOIN conversation ON conversation.n = {table}.conversation ORDER BY {order}"
+        f"{join} JOIN conversation ON conversation.n = {table}.conversation ORDER BY {order}"
     )
 
 
@@ -79,6 +109,8 @@ class Glass:
             moves=self._rows("SELECT * FROM transition ORDER BY seq"),
             wakes=self._rows(_with_conversation("wake", "wake.id")),
             goals=self._rows(_with_conversation("goal", "goal.id")),
+            seats=self._rows(_with_conversation("seat", "seat.n", "LEFT")),
+            spans=self._rows(_with_conversation("span", "span.opened_at, span.id")),
         )
 
     def state(self, delivery: str) -> str | None:
@@ -94,9 +126,28 @@ class Glass:
         if self._rows(_HERE, request.conversation)[0]["closed"]:
             yield f"{request.attempt} runs in a closed conversation"
         delivery = request.delivery
-        if delivery.mode is not Mode.STEER:
+        if delivery.mode is not Mode.STEER and not self._rows(_TRIED_AT_A_SEAT, delivery.id):
             for one in self._rows(_EARLIER, request.conversation, delivery.message_cursor):
                 yield f"{delivery.id} runs before {one['id']}, which came first"
+
+    def given(
+        self, seat: str, binding: str, poll_id: str, events: Sequence[SeatEvent]
+    ) -> Iterator[str]:
+        """What is wrong on disk at the moment in which a page comes."""
+        for one in events:
+            statement = _GIVEN if one.pieces else _SEALED
+            found = self._rows(statement, one.id, one.attempt)
+            row = found[0] if found else {}
+            if row.get("state") not in _OUT or row.get("joined"):
+                yield f"{one.id} is given out, on disk it is {row}"
+            elif (row["seat"], row["binding"], row["poll_id"]) != (seat, binding, poll_id):
+                yield f"{one.id} is given to {seat} {binding} {poll_id}, on disk to {row}"
+            if one.pieces and (left := self._rows(_UNTOLD, one.conversation, one.id, one.attempt)):
+                yield f"{one.id} is given out before its harness is told of {left}"
+
+    def harness_cursors(self) -> list[tuple[str, int]]:
+        """How far the harness of each conversation has the log, where one ever drove."""
+        return [(one["id"], one["harness_cursor"]) for one in self._rows(_CURSORS)]
 
     def acts(self, request: TurnRequest, call: Call) -> Iterator[str]:
         """What is wrong on disk at the moment in which a tool does its effect."""

@@ -54,6 +54,8 @@ class RandomLane:
         here.append(host)
         if delivery in ledger.cancelled:
             world.wrong(f"{delivery} runs although it was cancelled")
+        if ledger.seats.given_of(delivery):
+            world.wrong(f"{delivery} runs although a harness was given it")
         if ledger.requested.get(delivery) == world.boot and not ledger.runs_of(delivery):
             world.wrong(f"{delivery} runs although its cancelling was promised before")
         if not world.usurped:
@@ -129,6 +131,8 @@ class _Play:
         for one in joined:
             self._world.tell("joins", one.id, self._request.attempt)
             self._ledger.joined[one.id].append(self._request.attempt)
+            if self._ledger.seats.given_of(one.id):
+                self._world.wrong(f"{one.id} joins a run although a harness was given it")
         return bool(joined)
 
     async def _tool(self) -> None:

@@ -26,6 +26,57 @@ class Effect:
     attempt: str
 
 
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Words arrived in a harness: from here on its model may see them.
+
+    `deliveries` are all whose words they are, none of a handoff.
+    """
+
+    event: str
+    attempt: int
+    seat: str
+    deliveries: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A page brought a handoff."""
+
+    span: str
+    attempt: int
+    conversation: str
+    content: str
+
+
+@dataclass(slots=True)
+class AtSeats:
+    """What was seen of seats.
+
+    `given`: what arrived in harnesses. `acks`, `refusals`: what was said of (seat, event, attempt),
+    with the bindings that said it; `replies`: the texts of answers. `proofs`: (event, attempt) that
+    a row of a transcript names exactly. `projections`: up to which cursor a conversation's harness
+    was shown the log. `drove`: the harness cursor of a conversation when it was first seen to have
+    one. `rows`: texts of rows that were sent, with whether they are a delivery's own words and
+    whether the service confirmed to have them.
+    """
+
+    given: list[Given] = field(default_factory=list)
+    told: list[Told] = field(default_factory=list)
+    acks: dict[tuple[str, str, int], set[str]] = field(default_factory=lambda: defaultdict(set))
+    refusals: dict[tuple[str, str, int], set[str]] = field(default_factory=lambda: defaultdict(set))
+    replies: dict[tuple[str, int], set[str]] = field(default_factory=lambda: defaultdict(set))
+    proofs: set[tuple[str, int]] = field(default_factory=set)
+    limits: int = 0
+    projections: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+    drove: dict[str, int] = field(default_factory=dict)
+    rows: dict[str, tuple[bool, bool]] = field(default_factory=dict)
+
+    def given_of(self, delivery: str) -> list[Given]:
+        """How often its words arrived in a harness."""
+        return [one for one in self.given if delivery in one.deliveries]
+
+
 @dataclass(slots=True)
 class Ledger:
     """Offers and answers, runs and effects.
@@ -55,6 +106,7 @@ class Ledger:
     revisions: dict[str, int] = field(default_factory=dict)
     settings: int = 0
     releases: int = 0
+    seats: AtSeats = field(default_factory=AtSeats)
 
     def offer(self, offer: Offer) -> None:
         """Somebody is about to offer this."""

@@ -18,10 +18,11 @@ from clankie.wiring.config import Config
 from clankie.wiring.house import Ports, open_house
 from fakes.crash import Crash
 from fakes.loop import StuckError, VirtualLoop
-from simulation import checks
+from simulation import checks, seat_checks
 from simulation.clients import Clients
 from simulation.disk import under
 from simulation.glass import Glass, Sight
+from simulation.hall import Hall, Spy
 from simulation.lanes import RandomLane, RandomRooms, UnruledError
 from simulation.ledger import Ledger
 from simulation.world import Doom, World
@@ -32,6 +33,8 @@ POINTS = tuple(
         *("admit", "reserve", "start", "release", "refuse", "join", "tool_started", "tool_ended"),
         *("settle", "settle", "cancel", "abandon", "release_held", "conversation", "create"),
         *("wake", "owner", "boot", "prune"),
+        *("grant", "register", "seat", "asked", "take", "ack", "refused", "reply", "sync"),
+        *("lapse", "take_over", "watch"),
     )
     for side in ("before", "after")
 )
@@ -52,6 +55,7 @@ class Result:
     runs: int
     inputs: int
     effects: int
+    given: int
 
 
 class _Defects(logging.Handler):
@@ -75,6 +79,8 @@ class Life:
         self.ledger = Ledger()
         self.clients = Clients(world, self.ledger)
         self.glass = Glass(world.home / "clankie.db")
+        self.hall = Hall(world, self.ledger, self.glass, world.home)
+        self.clients.more(self.hall.verbs())
         self._migrated = False
         self._before: Sight | None = None
         self._taken_over: list[Sight] = []
@@ -97,7 +103,7 @@ class Life:
             # Long enough for receipts to be pruned at the start.
             world.tell("eight days pass")
             world.clock.shift(8 * DAY)
-            world.shifted = True
+            world.shifted = world.pruned = True
         world.doom = Doom() if last else self._doom()
         self._taken_over.clear()
         world.tell("boot", world.doom)
@@ -108,6 +114,7 @@ class Life:
             return
         sight = self.glass.sight()
         self._expect(checks.always(sight, self.ledger))
+        self._expect(seat_checks.always(sight, self.ledger, whole=not world.pruned))
         for taken_over in self._taken_over:
             self._expect(checks.fenced(taken_over, sight))
         if not killed and world.weather.healthy:
@@ -142,33 +149,50 @@ class Life:
         world = self.world
         config = Config(home=world.home, database=world.home / "clankie.db", override={})
         lane = RandomLane(world, self.ledger, self.glass)
-        ports = Ports(clock=world.clock, ids=world.ids, crash=world, lane=lane, inline_store=True)
+        ports = Ports(
+            clock=world.clock,
+            ids=world.ids,
+            crash=world,
+            lane=lane,
+            rooms=RandomRooms(world),
+            processes=self.hall.processes,
+            inline_store=True,
+        )
         # A disk that fails during the start is a start that the owner sees fail, and no life.
         world.starting = True
-        async with open_house(config, ports) as house:
-            world.starting = False
-            if house.settings_revision < self.ledger.settings:
-                world.wrong(f"settings {self.ledger.settings} were saved and are lost")
-            house.rooms = RandomRooms(world)
-            self.clients.enter(house)
-            async with asyncio.TaskGroup() as tasks:
-                followers = [
-                    tasks.create_task(self.clients.follower(place))
-                    for place in self.clients.places[:2]
-                ]
-                await self._busy(last=last)
-                if last:
-                    await self._rest(house)
-                elif world.likely(0.15):
-                    await self._usurped(config)
-                # A stop without a calm disk may leave outcomes unwritten: that is no fault.
-                for one in followers:
-                    one.cancel()
+        # Seats are programs of their own: they go on while the service goes down.
+        async with asyncio.TaskGroup() as machine:
+            async with open_house(config, ports) as house:
+                world.starting = False
+                if house.settings_revision < self.ledger.settings:
+                    world.wrong(f"settings {self.ledger.settings} were saved and are lost")
+                self.clients.enter(house)
+                self.hall.enter(house, machine, self.clients.places)
+                house.seats = Spy(self.hall, house)
+                await self._day(house, config, last=last)
+            self.hall.leave()
+
+    async def _day(self, house: House, config: Config, *, last: bool) -> None:
+        """What happens while the service is there."""
+        world = self.world
+        async with asyncio.TaskGroup() as tasks:
+            followers = [
+                tasks.create_task(self.clients.follower(place)) for place in self.clients.places[:2]
+            ]
+            await self._busy(last=last)
+            if last:
+                await self._rest(house)
+            elif world.likely(0.15):
+                await self._usurped(config)
+            # A stop without a calm disk may leave outcomes unwritten: that is no fault.
+            for one in followers:
+                one.cancel()
 
     async def _busy(self, *, last: bool) -> None:
         chance = self.world.chance
         async with asyncio.TaskGroup() as tasks:
             weather = tasks.create_task(self._weather())
+            await self.hall.begin()
             async with asyncio.TaskGroup() as hands:
                 for _ in range(chance.randint(1, 4)):
                     hands.create_task(self.clients.hand(chance.randint(3, 8 if last else 16)))
@@ -211,9 +235,12 @@ class Life:
         world = self.world
         world.calm = True
         world.tell("calm")
+        self.hall.calm()
         await world.clock.sleep(REST)
         sight = self.glass.sight()
-        self._expect(checks.at_rest(sight, int(world.clock.now().timestamp() * 1_000)))
+        now = int(world.clock.now().timestamp() * 1_000)
+        self._expect(checks.at_rest(sight, now))
+        self._expect(seat_checks.at_rest(sight, now))
         if not world.shifted:
             wakes = house.settings.wakes
             self._expect(checks.backoffs(sight, wakes.first_backoff, wakes.attempts))
@@ -302,4 +329,5 @@ def simulate(seed: int, show: Callable[[str], None] | None = None) -> Result:
             runs=len(life.ledger.runs),
             inputs=len(life.ledger.promised),
             effects=len(life.ledger.effects),
+            given=len(life.ledger.seats.given),
         )

@@ -52,7 +52,8 @@ def _many(begin: int, count: int, jobs: int) -> int:
     total: Counter[str] = Counter()
     for result in _lives(range(begin, begin + count), jobs):
         total.update(lives=1, boots=result.boots, inputs=result.inputs, runs=result.runs)
-        total.update(effects=result.effects, broken=bool(result.violations))
+        total.update(effects=result.effects, given=result.given)
+        total.update(broken=bool(result.violations))
         _report(result)
     say(", ".join(f"{number} {name}" for name, number in total.items()))
     return 1 if total["broken"] else 0

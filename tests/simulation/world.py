@@ -74,6 +74,7 @@ class World:
     calm: bool = False
     starting: bool = False
     shifted: bool = False
+    pruned: bool = False
     lost: int = 0
     doom: Doom = field(default_factory=Doom)
     usurped: bool = False
