@@ -89,7 +89,7 @@ async def test_steering_inputs_come_first_and_some_are_passed_over(store: Store)
     assert first.delivery.id == "m-2"
     await store.deliveries.release(first, "elsewhere")
     second = await store.deliveries.reserve(HEAD, frozenset({"m-2"}))
-    assert second is not None
+    assert isinstance(second, Reservation)
     assert second.delivery.id == "m-1"
     await store.deliveries.release(second, "elsewhere")
     assert await store.deliveries.reserve(HEAD, frozenset({"m-1", "m-2"})) is None

@@ -15,7 +15,17 @@ from clankie.core.ids import HEAD
 from clankie.core.settings import WakeLimits
 from clankie.core.wake import Again, Hold, WakeLimitError
 from clankie.host.storage import Outcome, Store
-from contracts.store_kit import BOUND, DONE, World, made, started, turns, wake, woken
+from contracts.store_kit import (
+    BOUND,
+    DONE,
+    World,
+    made,
+    reserved,
+    started,
+    turns,
+    wake,
+    woken,
+)
 
 LIMITS = WakeLimits()
 
@@ -113,8 +123,7 @@ async def test_a_held_wake_waits_for_a_change_and_starts_its_count_anew(
     await store.wakes.add(one, LIMITS)
     await world.clock.advance(60)
     await store.deliveries.admit(woken(one), BOUND)
-    reservation = await store.deliveries.reserve(HEAD)
-    assert reservation is not None
+    reservation = await reserved(store)
     hold = Outcome(
         state=ServiceState.FAILED,
         code="model_credential_rejected",

@@ -86,7 +86,7 @@ class Life:
 
     async def reserve(self, which: int) -> None:
         reservation = await self.store.deliveries.reserve(NAMES[which % 2])
-        if reservation is not None:
+        if isinstance(reservation, Reservation):
             self.held.append(reservation)
 
     def some(self, which: int) -> Reservation:
