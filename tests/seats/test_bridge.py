@@ -8,6 +8,7 @@ from typing import Any
 import anyio
 import mcp_types as types
 import pytest
+from mcp import Client
 from mcp.shared.message import SessionMessage
 
 from clankie.seats.bridge import Around, serve
@@ -73,6 +74,25 @@ async def test_a_client_that_probes_for_a_later_era_gets_the_handshake_and_the_c
     assert begun["protocolVersion"] == "2025-11-25"
     assert begun["capabilities"]["experimental"] == {"claude/channel": {}}
     assert begun["serverInfo"]["name"] == "clankie"
+
+
+async def test_a_client_of_the_later_era_falls_back_to_the_handshake() -> None:
+    tools = Tools(clock=FakeClock(), ids=FakeIds(), jitter=lambda: 0.5, say=print, environment={})
+    inward, reading = anyio.create_memory_object_stream[SessionMessage | Exception](8)
+    writing, outward = anyio.create_memory_object_stream[SessionMessage | Exception](8)
+
+    @asynccontextmanager
+    async def transport() -> AsyncIterator[Any]:
+        yield outward, inward
+
+    async with inward, reading, writing, outward, asyncio.TaskGroup() as group:
+        task = group.create_task(serve(Around(folder=None, tools=tools), reading, writing))
+        # It first asks `server/discover`, as harnesses on a new SDK do.
+        async with Client(transport(), mode="auto") as client:
+            assert client.protocol_version == "2025-11-25"
+            assert client.server_capabilities.experimental == {"claude/channel": {}}
+        await inward.aclose()
+        await task
 
 
 async def test_a_session_in_no_seat_has_no_tools_and_no_instructions() -> None:

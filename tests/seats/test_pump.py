@@ -53,6 +53,7 @@ class Bench:
     binding: str = BINDING
     log: list[str] = field(default_factory=list)
     began: list[tuple[str, str]] = field(default_factory=list)
+    before: list[int] = field(default_factory=list)
     reopens: list[bool] = field(default_factory=list)
 
     def pump(self) -> Pump:
@@ -60,6 +61,9 @@ class Bench:
 
         async def began(session: str, source: str) -> None:
             self.began.append((session, source))
+
+        async def before() -> None:
+            self.before.append(len(self.service.sent))
 
         async def reopen() -> bool:
             return self.reopens.pop(0) if self.reopens else False
@@ -71,6 +75,7 @@ class Bench:
             poll_id=lambda: f"{self.binding[:8]}-{next(polls)}",
             say=self.log.append,
             began=began,
+            before=before,
             reopen=reopen,
         )
         return Pump(self.service, self.harness, Journal(self.folder, self.clock), workings)
@@ -395,6 +400,16 @@ async def test_what_the_harness_writes_is_sent_with_its_session(bench: Make) -> 
     assert "a note" in table.log
 
 
+async def test_the_rest_of_a_transcript_is_sent_before_a_turn_ends(bench: Make) -> None:
+    table = bench()
+    table.harness.show(Seen(observation=Observation(session_id="s", entries=[row("r1")])))
+    ends = Observation(session_id="s", activity=Activity.WAITING)
+    table.harness.show(Seen(observation=ends))
+    await table.until_idle()
+    assert [activity for _, _, activity in table.service.sent] == [None, Activity.WAITING]
+    assert table.before == [1], "once, before the end of the turn was told"
+
+
 async def test_rows_wait_until_the_service_is_back(bench: Make) -> None:
     table = bench()
     table.service.failures = [AWAY] * 500
@@ -421,6 +436,25 @@ async def test_a_question_of_the_harness_is_put_before_the_owner(bench: Make) ->
     table.harness.show(Seen(question=question))
     await table.until_idle()
     assert table.service.questions == [question]
+
+
+async def test_an_answer_that_was_given_to_a_pump_before_is_passed_on(bench: Make) -> None:
+    table = bench()
+    table.service.decided = {"q-1": True, "q-2": False}
+    for name in ("q-1", "q-2", "q-3"):
+        table.harness.show(Seen(question=Question(id=name, summary="May it run `ls`?")))
+    await table.until_idle()
+    assert table.harness.answered == [("q-1", True), ("q-2", False)]
+
+
+async def test_a_question_that_was_answered_at_the_harness_is_withdrawn(bench: Make) -> None:
+    table = bench()
+    table.service.failures = [RefusedError(404, "seat_not_found", "It is gone.")]
+    table.harness.show(Seen(answered=("q-1",)))
+    table.harness.show(Seen(answered=("q-2", "q-3")))
+    await table.until_idle()
+    assert table.service.withdrawn == ["q-2", "q-3"]
+    assert any("q-1: the owner still sees it" in line for line in table.log)
 
 
 async def test_a_new_session_is_told_before_its_rows_are_sent(bench: Make) -> None:

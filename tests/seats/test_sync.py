@@ -127,14 +127,14 @@ def test_long_text_is_cut_and_says_so(
 def test_what_the_service_did_not_take_is_sent_again(
     granted: Folder, unix: UnixService, source: Source, write: Write
 ) -> None:
-    write(*(f"r{n}" for n in range(150)))
+    write(*(f"r{n}" for n in range(250)))
     away = (503, {"code": "service_shutting_down", "detail": "It stops."})
     unix.answers["transcript"] = [(200, {}), away]
     with pytest.raises(ServiceRefusedError):
         sync(granted, SEATED, source)
     unix.asked.clear()
     sync(granted, SEATED, source)
-    assert sent(unix) == [f"r{n}" for n in range(100, 150)]
+    assert sent(unix) == [f"r{n}" for n in range(100, 250)]
 
 
 def test_rows_of_one_line_are_sent_again_together(

@@ -71,6 +71,14 @@ def test_what_is_no_file_of_ours_is_refused(folder: Path, made: Callable[[Path],
 
 
 # proves: SEC-5
+def test_a_file_of_somebody_else_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "a.jsonl").write_text("theirs\n")
+    monkeypatch.setattr(os, "getuid", lambda: 4_242)
+    with pytest.raises(TranscriptRefusedError, match="ours"):
+        tail.opened(str(folder / "a.jsonl"), (str(folder),))
+
+
+# proves: SEC-5
 def test_a_file_elsewhere_is_refused(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("not for the log\n")
     (tmp_path / "harness-2").mkdir()
