@@ -253,6 +253,15 @@ async def test_a_question_is_asked_once_and_its_answer_comes_with_a_poll(api: Ap
     assert (unknown.status, unknown.code) == (404, "approval_not_found")
 
 
+async def test_a_seat_withdraws_its_question(api: Api) -> None:
+    bridge = await seated(api)
+    await bridge.post("approvals", {"id": "q-1", "summary": "May I?"})
+    for _ in range(2):
+        gone = await api.ask("DELETE", f"{bridge.path}/approvals/q-1", token=bridge.token)
+        assert gone.status == 204
+    assert (await api.get("/v1/approvals")).json[0]["state"] == "withdrawn"
+
+
 async def test_only_the_owner_answers_a_question(api: Api) -> None:
     bridge = await seated(api)
     await bridge.post("approvals", {"id": "q-1", "summary": "May I?"})

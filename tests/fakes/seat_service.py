@@ -40,6 +40,8 @@ class FakeSeatService:
         self.reasons: dict[str, str] = {}
         self.sent: list[tuple[str, list[Entry], Activity | None]] = []
         self.questions: list[Question] = []
+        self.decided: dict[str, bool] = {}
+        self.withdrawn: list[str] = []
         self.began: list[tuple[str, str]] = []
         self.confirmed: list[str] = []
         self.failures: list[SeatWireError] = []
@@ -73,9 +75,14 @@ class FakeSeatService:
         self._fail()
         self.sent.append((session_id, list(entries), activity))
 
-    async def ask(self, question: Question) -> None:
+    async def ask(self, question: Question) -> bool | None:
         self._fail()
         self.questions.append(question)
+        return self.decided.get(question.id)
+
+    async def withdraw(self, question: str) -> None:
+        self._fail()
+        self.withdrawn.append(question)
 
     async def begin(self, session_id: str, source: str, sections: Sequence[str]) -> Begun:
         self._fail()

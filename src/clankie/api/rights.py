@@ -105,6 +105,7 @@ RIGHTS: Final[Mapping[tuple[str, str], frozenset[Principal]]] = {
     ("POST", f"{_SEAT_EVENT}/reply"): _SEATS,
     ("POST", f"{_SEAT}/transcript"): _SEATED,
     ("POST", f"{_SEAT}/approvals"): _SEATS,
+    ("DELETE", f"{_SEAT}/approvals/{{approval}}"): _SEATS,
     ("GET", "/v1/approvals"): _OPERATOR,
     ("POST", "/v1/approvals/{approval}"): _OPERATOR,
     ("POST", "/v1/mcp"): _SEATS,

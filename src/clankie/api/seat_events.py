@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Path
+from fastapi import Path, Response
 
 from clankie.api import seat_wire
 from clankie.api.bodies import DELIVERY
 from clankie.api.call import Asked
-from clankie.api.replies import Json
+from clankie.api.replies import Json, done
 from clankie.api.routing import router
 from clankie.api.seat_bodies import (
     AckBody,
@@ -94,6 +94,14 @@ async def ask_owner(call: Asked, seat: Named, body: QuestionBody) -> Json:
         event=body.event,
     )
     return Json(seat_wire.approval(asked), 201)
+
+
+@routes.delete(f"{SEAT}/approvals/{{approval}}", status_code=204)
+async def withdraw_question(call: Asked, seat: Named, approval: Question) -> Response:
+    """It was answered at the harness itself, or its turn is over."""
+    call.sits(seat)
+    await approvals.withdraw(call.house, seat, approval)
+    return done()
 
 
 @routes.get("/v1/approvals")

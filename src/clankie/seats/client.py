@@ -73,7 +73,7 @@ class Client:
                 body["activity"] = activity.value
             await self._post("transcript", body)
 
-    async def ask(self, question: Question) -> None:
+    async def ask(self, question: Question) -> bool | None:
         """Put a question before the owner."""
         body: Json = {
             "id": question.id,
@@ -82,7 +82,14 @@ class Client:
         }
         if question.event is not None:
             body["event"] = question.event
-        await self._post("approvals", body)
+        answer = await self._post("approvals", body)
+        return {"approved": True, "denied": False}.get(str(answer.get("state")))
+
+    async def withdraw(self, question: str) -> None:
+        """It no longer stands."""
+        path = self._path(f"approvals/{quote(question, safe='')}")
+        request = self._http.build_request("DELETE", path, headers=self._headers(), timeout=TIMEOUT)
+        await self._sent(request)
 
     async def begin(self, session_id: str, source: str, sections: Sequence[str]) -> Begun:
         """What a session that begins should read."""

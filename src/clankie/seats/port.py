@@ -87,10 +87,14 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """One thing that an adapter reports: an observation, or a question."""
+    """One thing that an adapter reports: an observation, or a question.
+
+    `answered`: questions that no longer stand, because the harness was answered elsewhere.
+    """
 
     observation: Observation | None = None
     question: Question | None = None
+    answered: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=())
 
 

@@ -175,16 +175,34 @@ class Pump:
                 self._with.say(note)
             if seen.question is not None:
                 await self._ask(seen.question)
+            for name in seen.answered:
+                await self._withdraw(name)
             if seen.observation is not None:
                 await self._observe(seen.observation)
                 if seen.observation.ended:
                     return
 
     async def _ask(self, question: Question) -> None:
+        decided: list[bool | None] = []
+
+        async def ask() -> None:
+            decided.append(await self._service.ask(question))
+
         try:
-            await self._patience().insist(lambda: self._service.ask(question), INSIST)
+            await self._patience().insist(ask, INSIST)
         except SeatWireError as error:
             self._with.say(f"The question {question.summary!r} reached nobody ({error}).")
+            return
+        approve = decided[-1]
+        if approve is not None:
+            # The answer was given to a pump before us, and died with it.
+            await self._tried(self._harness.answer(question.id, approve=approve))
+
+    async def _withdraw(self, question: str) -> None:
+        try:
+            await self._patience().insist(lambda: self._service.withdraw(question), INSIST)
+        except SeatWireError as error:
+            self._with.say(f"{question}: the owner still sees it ({error}).")
 
     async def _observe(self, seen: Observation) -> None:
         """Send what was seen; while the service is away it waits here, and so does the adapter."""

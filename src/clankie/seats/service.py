@@ -103,8 +103,12 @@ class Service(Protocol):
         """Rows that the harness wrote, at most `wire.ENTRIES` of them."""
         ...
 
-    async def ask(self, question: Question) -> None:
-        """Put a question of the harness before the owner."""
+    async def ask(self, question: Question) -> bool | None:
+        """Put a question of the harness before the owner; the answer, if it was given before."""
+        ...
+
+    async def withdraw(self, question: str) -> None:
+        """The harness no longer waits for an answer to it."""
         ...
 
     async def begin(self, session_id: str, source: str, sections: Sequence[str]) -> Begun:

@@ -45,6 +45,31 @@ async def test_the_owners_answer_reaches_the_poll_that_waits(
 
 
 @virtual
+async def test_a_question_that_was_answered_at_the_harness_is_no_longer_asked(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: BASE-3
+    async with Machine(tmp_path, clock).on() as hall:
+        seat = await opened(hall)
+        other = await opened(hall, "native-2", conversation=await hall.make("side"), pid=200)
+        await approvals.post(hall.house, seat.seat, id="q-1", summary="run rm")
+        await approvals.withdraw(hall.house, other.seat, "q-1")
+        await approvals.withdraw(hall.house, seat.seat, "q-none")
+        assert [one.state for one in await approvals.listed(hall.house)] == ["pending"]
+        for _ in range(2):
+            await approvals.withdraw(hall.house, seat.seat, "q-1")
+        assert [one.state for one in await approvals.listed(hall.house)] == ["withdrawn"]
+        with pytest.raises(TransitionRefusedError):
+            await approvals.decide(hall.house, "q-1", "approve", "pending")
+        # The next driver of the same harness asks it anew.
+        again = await approvals.post(hall.house, seat.seat, id="q-1", summary="run rm")
+        assert again.state == "pending"
+        await approvals.decide(hall.house, "q-1", "deny", "pending")
+        await approvals.withdraw(hall.house, seat.seat, "q-1")
+        assert [one.state for one in await approvals.listed(hall.house)] == ["denied"]
+
+
+@virtual
 async def test_questions_belong_to_their_seat_and_go_with_it(
     clock: FakeClock, tmp_path: Path
 ) -> None:

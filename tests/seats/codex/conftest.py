@@ -126,6 +126,9 @@ class Codex:
     def questions(self) -> list[Question]:
         return [one.question for one in self.seen if one.question is not None]
 
+    def answered(self) -> list[str]:
+        return [name for one in self.seen for name in one.answered]
+
     def record(self) -> dict[str, object]:
         found: dict[str, object] = json.loads((self.place.folder / "codex.json").read_text())
         return found

@@ -1,6 +1,7 @@
 """What a Codex seat does with words, over a scripted app-server."""
 
 import asyncio
+import json
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 
 from clankie.core.seat import Activity, EntryKind
 from clankie.seats.codex import drive
+from clankie.seats.codex.rpc import connected
 from clankie.seats.codex.server import CodexError
 from clankie.seats.launch import NEWEST
 from clankie.seats.port import Refused, Taken, Unknown
@@ -105,6 +107,20 @@ async def test_a_question_is_answered_once(codex: Codex, approve: bool, decision
         await until(lambda: Activity.WAITING in codex.activities())
         (said,) = [r.text for r in codex.rows(seat) if r.kind is EntryKind.ASSISTANT]
         assert decision in said
+        assert codex.answered() == [], "it was answered here, and nobody must be told"
+
+
+async def test_a_question_that_was_answered_elsewhere_no_longer_stands(codex: Codex) -> None:
+    async with codex.running() as seat:
+        await codex.gives(seat, "d-1", "~ask")
+        await until(codex.questions)
+        (question,) = codex.questions()
+        # Another client answers, as the terminal does.
+        async with connected(Path(str(codex.record()["link"]))) as other:
+            await other.answer(0, {"decision": "decline"})
+            await until(codex.answered)
+        assert codex.answered() == [question.id]
+        assert not await seat.answer(question.id, approve=True)
 
 
 async def test_the_log_is_put_into_the_thread_without_a_turn(codex: Codex) -> None:
@@ -247,6 +263,17 @@ async def test_a_session_that_cannot_be_resumed_is_no_other_one(codex: Codex, re
     with pytest.raises(CodexError, match=r"thread-"):
         async with codex.running():
             pass
+
+
+async def test_a_session_that_another_server_has_open_is_not_replaced(codex: Codex) -> None:
+    record = {"pid": 1, "began": "linux:x:1", "link": "l", "socket": "s"}
+    where = codex.place.folder / "codex.json"
+    where.write_text(json.dumps({**record, "thread": "thread-elsewhere"}))
+    where.chmod(0o600)
+    with pytest.raises(CodexError, match="active writer"):
+        async with codex.running():
+            pass
+    assert codex.requests("thread/start") == []
 
 
 async def test_a_new_session_of_the_only_other_program_is_followed(codex: Codex) -> None:

@@ -16,18 +16,20 @@ if TYPE_CHECKING:
     from clankie.host.house import House
 
 PENDING: Final = "pending"
+WITHDRAWN: Final = "withdrawn"
+"""Answered at the harness itself, or its turn is over."""
 ANSWERS: Final = {"approve": "approved", "deny": "denied"}
 """The owner's words, and what a question then is."""
 
 OPEN_LIMIT: Final = 64
 """Questions of one seat that may wait."""
 KEPT: Final = 256
-"""Answered ones that are remembered, so that a question asked twice is not shown twice."""
+"""Closed ones that are remembered, so that a question asked twice is not shown twice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approval:
-    """A question. `state`: pending, approved or denied. `detail` is untrusted."""
+    """A question. `state`: pending, approved, denied or withdrawn. `detail` is untrusted."""
 
     id: str
     seat: str
@@ -60,7 +62,8 @@ async def post(
     if known is not None:
         if known.seat != seat:
             raise InvalidFieldError("id", "one that no other seat uses")
-        return known
+        if known.state != WITHDRAWN:
+            return known
     if sum(one.seat == seat and one.state == PENDING for one in questions.values()) >= OPEN_LIMIT:
         raise BackpressureError
     asked = Approval(
@@ -78,6 +81,20 @@ async def post(
     if asked.conversation is not None:
         driver_changed(house, asked.conversation)
     return asked
+
+
+async def withdraw(house: House, seat: str, approval: str) -> None:
+    """The harness no longer waits for an answer. One that nobody asked, or answered, is fine.
+
+    Raises SeatNotFoundError.
+    """
+    house.desk.chair(seat)
+    asked = house.desk.questions.get(approval)
+    if asked is None or asked.seat != seat or asked.state != PENDING:
+        return
+    house.desk.questions[approval] = replace(asked, state=WITHDRAWN)
+    if asked.conversation is not None:
+        driver_changed(house, asked.conversation)
 
 
 async def listed(house: House) -> Sequence[Approval]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -155,6 +155,7 @@ class CodexSeat:
                 await self._heard(said)
         finally:
             self._thread.gone()
+            self._close(self._questions)
             self._hands.tools.set()
             end = Observation(session_id=self._thread.id, ended=True)
             self._out.put_nowait(Seen(observation=end))
@@ -193,11 +194,17 @@ class CodexSeat:
                 thread.shows(str(params.get("turnId")), threads.as_json(params.get("item")))
             case "serverRequest/resolved":
                 number = params.get("requestId")
-                self._questions = {
-                    name: one for name, one in self._questions.items() if one.number != number
-                }
+                self._close(n for n, one in self._questions.items() if one.number == number)
             case _:
                 self._asked(said)
+
+    def _close(self, questions: Iterable[str]) -> None:
+        """These no longer stand: they were answered in the terminal, or are over."""
+        closed = tuple(questions)
+        for name in closed:
+            del self._questions[name]
+        if closed:
+            self._out.put_nowait(Seen(answered=closed))
 
     def _responds(self) -> None:
         works = Observation(session_id=self._thread.id, activity=Activity.RESPONDING)
@@ -243,7 +250,7 @@ class CodexSeat:
         self._thread.gone()
         thread.joined = False
         self._thread = thread
-        self._questions.clear()
+        self._close(self._questions)
         self._keep(greeted=False)
         await self._join()
         moved = Observation(session_id=thread.id, source=source)

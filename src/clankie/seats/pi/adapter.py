@@ -157,6 +157,8 @@ class PiSeat:
             for waiting in self._waiting.values():
                 if not waiting.done():
                     waiting.set_exception(PiLostError("pi ended before it had the words"))
+            if self._questions:
+                self._out.put_nowait(Seen(answered=tuple(self._questions)))
             self._tell(Observation(session_id=self._session.id, ended=True))
             self._out.put_nowait(None)
 
