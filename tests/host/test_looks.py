@@ -56,6 +56,7 @@ async def test_status_shows_what_runs_waits_and_is_held(clock: FakeClock, tmp_pa
             ],
             "conversations": {"open": 2, "closed": 0},
             "deliveries": {"running": 1, "waiting": 1, "held": 0, "uncertain": 0},
+            "seats": {"open": 0, "live": 0, "parked": 0},
             "writer_backlog": 0,
         }
         assert other

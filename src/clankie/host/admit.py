@@ -41,7 +41,9 @@ async def admit(house: House, offer: Offer) -> Admitted:
 def _came(house: House, offer: Offer) -> None:
     if offer.occupant is not None:
         desk.queued(house.desk, offer.occupant)
-    house.captain.nudge(offer.conversation)
+    # A poll that waits stores it and takes it in one commit, and lets the others look afterwards.
+    if not desk.asks_at(house.desk, offer.conversation):
+        house.captain.nudge(offer.conversation)
 
 
 def _addressed(house: House, offer: Offer) -> Offer:

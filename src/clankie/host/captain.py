@@ -7,7 +7,7 @@ deadline, then cancellation with the outcomes written.
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from clankie.core.admission import Origin
@@ -100,7 +100,14 @@ class Captain:
 
     def spawn(self, work: Coroutine[object, object, T]) -> asyncio.Task[Value[T] | Exception]:
         """Run beside everything else; its failure is a value, not the end of the house."""
-        task = self._tasks.create_task(caught(work))
+        watched = caught(work)
+        try:
+            task = self._tasks.create_task(watched)
+        except RuntimeError:
+            # The house falls this moment: nothing begins any more.
+            watched.close()
+            work.close()
+            raise
         self._all.add(task)
         task.add_done_callback(self._all.discard)
         # Cancelled before its first step, a task leaves the work untouched.
@@ -119,9 +126,10 @@ class Captain:
         if conversation in self._drains:
             self._drains[conversation] = True
             return
-        self._drains[conversation] = False
-        self._quiet.clear()
-        _ = self.spawn(self._kept("conversation", lambda: self._drain(conversation)))
+        with suppress(RuntimeError):
+            _ = self.spawn(self._kept("conversation", lambda: self._drain(conversation)))
+            self._drains[conversation] = False
+            self._quiet.clear()
 
     def wakes_changed(self) -> None:
         """A wake was set, removed or released."""

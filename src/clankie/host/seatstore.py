@@ -9,6 +9,7 @@ from typing import Protocol
 
 from clankie.core.conversation import Author
 from clankie.core.delivery import SeatState
+from clankie.core.driver import Standing
 from clankie.core.receipt import Delivery
 from clankie.core.seat import (
     Activity,
@@ -101,13 +102,15 @@ class Ask:
     """A poll that asks for its page.
 
     `responding`: the native turn runs, so held Queues are withheld. `cleared`: deliveries of rooms
-    whose authority was checked just now; others of rooms are not given.
+    whose authority was checked just now; others of rooms are not given. `standing`: how the seat
+    stands; with it, what waits there and may go to it is stored at it first, but for rooms' words.
     """
 
     binding: str
     poll_id: str
     responding: bool = False
     cleared: frozenset[str] = frozenset()
+    standing: Standing | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,8 +59,7 @@ async def _life(hall: Hall, clock: FakeClock, seat: Bridge, crash: Armed) -> Non
 @pytest.mark.parametrize(
     ("point", "state", "attempts"),
     [
-        ("reserve.before-commit", S.QUEUED, [A.OFFERED]),
-        ("reserve.after-commit", S.QUEUED, [A.OFFERED]),
+        ("admit.after-commit", S.QUEUED, [A.OFFERED]),
         ("take.before-commit", S.QUEUED, [A.OFFERED]),
         ("take.after-commit", S.UNCERTAIN, [A.UNCERTAIN]),
         ("ack.before-commit", S.UNCERTAIN, [A.UNCERTAIN]),
@@ -92,6 +91,34 @@ def test_each_crash_has_its_truth(
             asked = attempts == [A.OFFERED]
             assert hall.lane.asked == (["e-1"] if asked else [])
             assert len(await hall.said()) == (1 if asked or state is S.SETTLED else 0)
+
+    scenario()
+
+
+@pytest.mark.parametrize("side", ["before", "after"])
+def test_what_is_stored_at_a_seat_within_its_hold_is_stored_over_a_crash(
+    tmp_path: Path, side: str
+) -> None:
+    # proves: SEAT-5, FENCE-8
+    @virtual
+    async def scenario(clock: FakeClock) -> None:
+        machine = Machine(tmp_path, clock)
+        crash = Armed(f"reserve.{side}-commit")
+        with killed(crash):
+            async with machine.on(crash=crash) as hall:
+                seat = await opened(hall)
+                await seat.poll(1)
+                await clock.sleep(1)
+                crash.arm()
+                await hall.send("hello", "m-1")
+                await clock.sleep(1)
+        async with machine.on() as hall:
+            again = Bridge(hall, seat.seat, seat.native, polls=50)
+            await clock.sleep(1)
+            found = await hall.receipt("m-1")
+            assert [one.state for one in found.attempts] == [A.OFFERED]
+            assert (await again.takes()).id == "m-1"
+            assert hall.lane.asked == []
 
     scenario()
 

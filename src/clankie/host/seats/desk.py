@@ -286,3 +286,12 @@ def look_at(desk: Desk, conversation: str) -> None:
     chair = desk.at(conversation)
     if chair is not None:
         chair.look()
+
+
+def asks_at(desk: Desk, conversation: str) -> bool:
+    """Whether a poll waits there that looks at once at what came; not where rooms are checked."""
+    chair = desk.at(conversation)
+    if chair is None or chair.asking.ask is None or chair.policy is Policy.ROOM or chair.rooms:
+        return False
+    chair.look()
+    return True

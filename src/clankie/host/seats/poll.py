@@ -30,6 +30,7 @@ from clankie.host.waiting import caught, finished_within, to_the_end
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from clankie.core.driver import Standing
     from clankie.core.receipt import Delivery
     from clankie.core.seat import SeatEvent
     from clankie.host.house import House
@@ -96,13 +97,19 @@ async def poll(house: House, seat: str, *, binding: str, poll_id: str, wait: flo
         page = await _waited(house, chair, one)
     except ClankieError:
         # Our fault, not the bridge's: it is there, and asks again.
-        desk.ended(chair, ask, completed=True)
+        _ended(house, chair, ask, completed=True)
         raise
     except BaseException:
-        desk.ended(chair, ask, completed=False)
+        _ended(house, chair, ask, completed=False)
         raise
-    desk.ended(chair, ask, completed=True)
+    _ended(house, chair, ask, completed=True)
     return page
+
+
+def _ended(house: House, chair: Chair, ask: str, *, completed: bool) -> None:
+    house.desk.ended(chair, ask, completed=completed)
+    # Whatever came since its last look found it asking, and relied on it.
+    _look_around(house, chair)
 
 
 def _heard(house: House, chair: Chair, *, fresh: bool) -> None:
@@ -116,8 +123,11 @@ def _heard(house: House, chair: Chair, *, fresh: bool) -> None:
     if fresh:
         driver_changed(house, seat.conversation)
         _ = house.captain.spawn(bound(house, seat.conversation))
-    else:
-        house.captain.nudge(seat.conversation)
+
+
+def _look_around(house: House, chair: Chair) -> None:
+    if chair.seat.conversation is not None:
+        house.captain.nudge(chair.seat.conversation)
 
 
 async def bound(house: House, conversation: str) -> None:
@@ -139,6 +149,8 @@ async def _waited(house: House, chair: Chair, one: _Poll) -> Page:
         page = await _looked(house, chair, one)
         if not page.empty or house.stopping:
             return page
+        # What this seat cannot have is for others.
+        _look_around(house, chair)
         if house.clock.monotonic() >= one.until:
             return page
         await news.wait()
@@ -172,6 +184,7 @@ async def _taken(
         poll_id=one.poll_id,
         responding=chair.responding(desk.limits, house.clock.monotonic()),
         cleared=cleared,
+        standing=_standing(house, chair, one),
     )
     try:
         taken = await _next(house, chair, ask)
@@ -182,6 +195,13 @@ async def _taken(
     if not taken.again:
         await _left(house, chair, taken.events)
     return tuple([_shown(house, chair, each) for each in taken.events])
+
+
+def _standing(house: House, chair: Chair, one: _Poll) -> Standing | None:
+    """How the seat stands, as long as this poll is the one that waits there."""
+    if one.ask is None or law.superseded(chair.asking, ask=one.ask):
+        return None
+    return chair.standing(house.desk.limits, house.desk.now())
 
 
 async def _next(house: House, chair: Chair, ask: Ask) -> Taken:

@@ -21,6 +21,7 @@ from clankie.store.sqlite import (
     heads,
     inputs,
     offers,
+    runs,
     seat_events,
     seats,
 )
@@ -54,9 +55,10 @@ def take(tx: Transaction, seat: str, ask: Ask, *, limits: SeatLimits, budget: in
     parked = one.parked_until is not None and one.parked_until > tx.now
     if one.conversation is None or one.stale or parked:
         return Taken(())
-    head, _ = heads.claim(tx, one.conversation)
+    head, fence = heads.claim(tx, one.conversation)
     if attempts.run_in(tx, head) is not None:
         return Taken(())
+    runs.offer(tx, head, fence, ask.standing, limits.page_events)
     span = handoffs.current(tx, head)
     if span is not None and span.state in IN_FLIGHT:
         return Taken(())

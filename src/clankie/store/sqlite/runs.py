@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, assert_never
 
+from clankie.core.admission import Origin
 from clankie.core.conversation import SYSTEM, Turn, TurnPhase
 from clankie.core.delivery import InputState, ServiceState, consequence
 from clankie.core.driver import (
@@ -92,6 +93,22 @@ def _next(
         if not isinstance(destination, Wait):
             return one, destination
     return None
+
+
+def offer(
+    tx: Transaction, head: heads.Head, fence: Fence, seat: Standing | None, most: int
+) -> None:
+    """Store at a live seat what waits and may go to it; words of rooms are checked first, later."""
+    seat = seats.still(tx, head, seat)
+    if seat is None or head.waiting == head.held:
+        return
+    rows = tx.rows(f"{_NEXT} LIMIT {most}", (seat.occupant, head.n, tx.at))
+    for *row, refused in rows:
+        one = Input(*row)
+        destination = select(replace(one.addressed, refused=bool(refused)), seat)
+        if isinstance(destination, ToSeat) and one.origin != Origin.ROOM:
+            given.offer(tx, head, fence, one, destination)
+            tx.touched.append(head.id)
 
 
 def _again(tx: Transaction, open_run: Try) -> Reservation | None:
