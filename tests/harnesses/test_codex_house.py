@@ -272,6 +272,37 @@ def test_a_driver_killed_in_a_turn_is_started_again_beside_the_same_codex(
     asyncio.run(story())
 
 
+def test_what_a_person_types_in_the_terminal_is_the_seats_word(one: Codex) -> None:
+    # proves: SEC-4
+    async def story() -> None:
+        async with living(one) as life:
+            await life.house.open("codex")
+            tmux = dict(life.house._env())
+
+            def pane(*arguments: str) -> str:
+                done = subprocess.run(
+                    ["tmux", *arguments], env=tmux, capture_output=True, text=True, check=True
+                )
+                return done.stdout
+
+            screen = ("capture-pane", "-p", "-t", "clankie:")
+            await until(lambda: "Ask Codex" in pane(*screen), why=lambda: pane(*screen))
+            pane("send-keys", "-t", "clankie:", "-l", "~say typed by a person")
+            await until(lambda: "typed by a person" in pane(*screen))
+            # Right behind words Enter is a newline, so it is pressed until it was taken.
+            await until(lambda: (pane("send-keys", "-t", "clankie:", "Enter"), life.said())[1])
+            await life.ends(life.says("~say from the owner"))
+            found = [e for e in life.house.events(HEAD) if e["kind"] == "message"]
+            assert [(e["author"]["principal"], e["role"], e["text"]) for e in found] == [
+                ("seat", "external", "~say typed by a person"),
+                ("seat", "agent", "typed by a person"),
+                ("operator", "owner", "~say from the owner"),
+                ("seat", "agent", "from the owner"),
+            ]
+
+    asyncio.run(story())
+
+
 def test_our_trusted_hook_gives_a_session_the_log(one: Codex, model: Model) -> None:
     # proves: HAND-2
     async def story() -> None:

@@ -22,10 +22,20 @@ from harnesses.codex_seat import CLOCK, Codex, codex, until
 from harnesses.install import Harnesses
 from harnesses.model import Model
 
+ESCALATED = '{"cmd":"touch made","sandbox_permissions":"require_escalated","justification":"try"}'
+
 
 @pytest.fixture
 def one(tmp_path: Path, harnesses: Harnesses, model: Model) -> Iterator[Codex]:
     made = codex(tmp_path, harnesses, model)
+    made.place = replace(made.place, headless=False)
+    yield made
+    made.end()
+
+
+@pytest.fixture
+def asking(tmp_path: Path, harnesses: Harnesses, model: Model) -> Iterator[Codex]:
+    made = codex(tmp_path, harnesses, model, approval="on-request", sandbox="read-only")
     made.place = replace(made.place, headless=False)
     yield made
     made.end()
@@ -106,6 +116,28 @@ def test_a_terminal_and_we_work_in_one_thread(one: Codex, panes: TmuxPanes) -> N
             # What the person typed is nobody's delivery.
             users = [r for r in one.rows(seat.transcript) if r.kind is EntryKind.USER]
             assert [r.evidence is not None for r in users] == [False, True, False, True]
+
+    asyncio.run(story())
+
+
+def test_a_question_that_is_answered_in_the_terminal_no_longer_stands(
+    asking: Codex, panes: TmuxPanes, tmp_path: Path
+) -> None:
+    async def story() -> None:
+        async with asking.running() as seat, terminal(asking, seat, panes) as person:
+            await asking.gives(seat, "d-1", f"~tool exec_command {ESCALATED}")
+            question = await asking.asks()
+            await person.shows("Yes, proceed")
+            # It shows its dialog before it takes keys, so the key is pressed until it does.
+            await until(
+                lambda: (
+                    panes.run("send-keys", "-t", person.pane.id, "y"),
+                    any(seen.answered for seen in asking.seen),
+                )[1]
+            )
+            assert [seen.answered for seen in asking.seen if seen.answered] == [(question.id,)]
+            assert not await seat.answer(question.id, approve=True)
+            await until((tmp_path / "work" / "made").exists)
 
     asyncio.run(story())
 
