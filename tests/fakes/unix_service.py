@@ -14,6 +14,22 @@ Json = dict[str, Any]
 Answer = tuple[int, Json]
 
 
+class Server(ThreadingUnixStreamServer):
+    """One thread for each connection."""
+
+    daemon_threads = True
+
+    def get_request(self) -> tuple[Any, Any]:
+        # The handler of the standard library wants an address with a host.
+        request, _ = super().get_request()
+        return request, ("unix", 0)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        # A client that goes away in the middle of a poll does nothing wrong.
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
 @dataclass
 class Asked:
     """One request."""
@@ -68,19 +84,7 @@ class UnixService:
             def log_message(self, *_: Any) -> None:
                 return
 
-        class Server(ThreadingUnixStreamServer):
-            # The handler of the standard library wants an address with a host.
-            def get_request(self) -> tuple[Any, Any]:
-                request, _ = super().get_request()
-                return request, ("unix", 0)
-
-            def handle_error(self, request: Any, client_address: Any) -> None:
-                # A client that goes away in the middle of a poll does nothing wrong.
-                if not isinstance(sys.exception(), ConnectionError):
-                    super().handle_error(request, client_address)
-
         self._server = Server(str(self.home / "service.sock"), Handler)
-        self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
         self._thread.start()
 
