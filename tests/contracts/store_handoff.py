@@ -356,6 +356,21 @@ async def test_a_reset_empties_what_was_to_be_told(store: Store, world: World) -
         await store.mail.sync("s-1", "n-s-1", [], Activity.WAITING, LIMITS)
 
 
+async def test_words_of_before_a_reset_that_are_acknowledged_late_bring_nothing_back(
+    store: Store, world: World
+) -> None:
+    # proves: HAND-6
+    standing = await seated(store, world)
+    event = await given(store, standing, "m-1")
+    await ran(store, "w-1", "Wake of before")
+    await store.conversations.reset(HEAD, None, BY)
+    # The first that this harness ever showed.
+    await store.mail.ack("s-1", event.id, 1, BRIDGE)
+    await seated(store, world, "s-2", expected="s-1")
+    assert await poll(store, "s-2") == []
+    assert "open" not in await spans(store)
+
+
 async def test_a_handoff_under_way_survives_a_reset(store: Store, world: World) -> None:
     # proves: HAND-6
     await driven(store, world)

@@ -192,14 +192,15 @@ def _tell(tx: Transaction, head: Head, span: Span) -> None:
 
 
 def move_cursor(head: Head, cursor: int) -> None:
-    """The harness has the log up to here. It never goes back."""
-    head.harness_cursor = max(head.harness_cursor or 0, cursor)
+    """The harness has the log up to here. It never goes back, not behind a reset either."""
+    head.harness_cursor = max(head.harness_cursor or 0, head.reset_cursor, cursor)
 
 
 def drives(tx: Transaction, head: Head, cursor: int) -> None:
     """A harness drives here; if it is the first, it is told nothing of what came before."""
     if head.harness_cursor is None:
-        head.harness_cursor = cursor
+        # What it shows may be about words that it was given before a reset.
+        head.harness_cursor = max(cursor, head.reset_cursor)
         ran(tx, head)
 
 
