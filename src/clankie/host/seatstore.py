@@ -125,7 +125,8 @@ class Taken:
 class Synced:
     """What came of a batch of transcript rows.
 
-    `proven` are deliveries that a row proved; `failed` those that a limit ended.
+    `proven` are deliveries that a row proved; `failed` those that a limit ended. `conversation`:
+    whose log has the rows, which a seat that was let go may have left.
     """
 
     accepted: int
@@ -133,6 +134,7 @@ class Synced:
     proven: Sequence[str] = ()
     failed: Sequence[str] = ()
     limited: Limited | None = None
+    conversation: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
