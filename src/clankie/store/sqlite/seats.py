@@ -200,8 +200,13 @@ def _capabilities(can: Capabilities) -> str:
 
 def _capable(stored: str) -> Capabilities:
     wire: dict[str, Any] = _decode(stored)
-    kinds = frozenset(EventKind(kind) for kind in wire["kinds"])
-    return Capabilities(**{**wire, "kinds": kinds})
+    return Capabilities(
+        kinds=frozenset(EventKind(kind) for kind in wire["kinds"]),
+        transcript=wire["transcript"],
+        steer=wire["steer"],
+        interrupt=wire["interrupt"],
+        version=wire["version"],
+    )
 
 
 def _seat(row: tuple[Any, ...]) -> Seat:
