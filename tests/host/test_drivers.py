@@ -60,6 +60,27 @@ async def test_a_goal_never_goes_to_a_seat(clock: FakeClock, tmp_path: Path) -> 
 
 
 @virtual
+async def test_what_a_remote_lead_takes_that_came_back_a_moment_ago_is_not_run_here(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: FENCE-2, FENCE-5
+    async with Machine(tmp_path, clock).on() as hall:
+        seats = with_seats(hall)
+        seats.attach(HEAD, Presence.LIVE, remote=True)
+        await hall.send("one", "m-1")
+        await clock.sleep(HOUR)
+        found = await hall.receipt("m-1")
+        assert found.state is InputState.QUEUED
+        assert [(one.state, one.code) for one in found.attempts] == [
+            (ServiceState.RELEASED, "for_the_seat")
+        ]
+        assert hall.lane.asked == []
+        seats.detach(HEAD)
+        hall.house.captain.nudge(HEAD)
+        assert (await hall.ended("m-1", 1)).state is InputState.SETTLED
+
+
+@virtual
 async def test_a_remote_lead_without_its_seat_is_refused_and_not_run_here(
     clock: FakeClock, tmp_path: Path
 ) -> None:

@@ -20,11 +20,12 @@ from clankie.core.ids import HEAD
 from clankie.core.seat_errors import AttachmentConflictError, SeatNotFoundError
 from clankie.host import goals
 from clankie.host.conversations import close
+from clankie.host.ports import LaneResult, TurnHost, TurnRequest
 from clankie.host.seats import attachment, roster
 from fakes.bridge import opened, page_of
 from fakes.clock import FakeClock
 from fakes.hall import Machine
-from fakes.lane import ScriptedLane, fails, waits
+from fakes.lane import ScriptedLane, call, fails, waits
 from fakes.loop import virtual
 from fakes.trouble import lose, trouble
 
@@ -189,6 +190,25 @@ async def test_a_held_wake_goes_to_the_seat_that_binds(clock: FakeClock, tmp_pat
         said = [one for one in await hall.log() if one.get("delivery_id") == name]
         assert len([one for one in said if one["kind"] == "message"]) == 1
         assert len(hall.lane.asked) == 3
+
+
+@virtual
+async def test_a_wake_that_may_have_done_something_is_not_repeated_because_a_seat_binds(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: FENCE-12
+    async def play(request: TurnRequest, host: TurnHost) -> LaneResult:
+        async with host.tool(call("c-1", effect=True)) as report:
+            report.detail = "posted"
+        return await fails("model_unreachable")(request, host)
+
+    async with Machine(tmp_path, clock).on(ScriptedLane(play)) as hall:
+        name = await hall.wake()
+        await clock.sleep(60)
+        seat = await opened(hall)
+        await seat.nothing()
+        found = await hall.receipt(name)
+        assert (found.state, found.held) == (InputState.QUEUED, "failed_after_effect")
 
 
 @virtual
