@@ -109,7 +109,7 @@ class House:
         found = [
             one
             for one in rows
-            if one["conversation"] == conversation and one["state"] in {"live", "holding"}
+            if one.get("conversation") == conversation and one["state"] in {"live", "holding"}
         ]
         return found[0] if found else {}
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from clankie.seats.claude.registry import session
 from harnesses.claude_lab import ASKS, Lab
 from harnesses.house import House, house
 from harnesses.install import Harnesses
@@ -74,9 +75,10 @@ async def test_a_second_owner_message_is_typed_and_what_a_person_types_is_the_ha
     seat = await home.open("claude", "--new")
     conversation = seat["conversation"]
     await settled(home, home.send(conversation, "~say first"))
-    await until(lambda: home.seat(conversation).get("activity") == "waiting")
+    # Its hooks still run for a moment after the answer.
+    await until(lambda: (found := session(lab.config, seat["native"]["pid"])) and found.free)
     receipt = await settled(home, home.send(conversation, "~say typed"))
-    assert receipt["attempts"][0]["evidence"]["proof"] == "text"
+    assert receipt["attempts"][0]["evidence"]["proof"] == "text", home.log()
     home.tmux("send-keys", "-t", seat["pane"], "-l", "~say by hand")
     await lab.clock.sleep(0.5)
     home.tmux("send-keys", "-t", seat["pane"], "Enter")
@@ -135,6 +137,39 @@ async def test_a_killed_service_comes_back_and_nothing_is_run_twice(
     assert texts(home, conversation, "agent") == ["done", "on we go"]
 
 
+async def test_after_both_were_killed_the_session_goes_on_in_a_new_seat(
+    home: House, lab: Lab
+) -> None:
+    # proves: FENCE-4, HAND-2
+    seat = await home.open("claude", "--new", "--headless")
+    conversation = seat["conversation"]
+    await settled(home, home.send(conversation, "~say before"))
+    stuck = home.send(conversation, "~hold for ever")
+    await until(lambda: lab.model.fresh("~hold for ever"))
+    await home.kill()
+    os.kill(seat["native"]["pid"], signal.SIGKILL)
+    await home.start()
+    native = seat["native"]["session_id"]
+    again = await home.open(
+        "claude",
+        "--conversation",
+        conversation,
+        "--headless",
+        "--resume",
+        native,
+        "--replace",
+        seat["seat"],
+    )
+    assert again["native"]["session_id"] == native
+    assert again["native"]["pid"] != seat["native"]["pid"]
+    receipt = await settled(home, home.send(conversation, "~say after"))
+    assert receipt["attempts"][0]["destination"]["seat"] == again["seat"]
+    # The session's own past holds the words that it never answered; nobody gave them to it again.
+    assert len(home.delivery(stuck["id"])["attempts"]) == 1
+    assert texts(home, conversation, "agent") == ["before", "after"]
+    lab.model.release("for ever")
+
+
 async def test_a_killed_harness_leaves_what_it_had_where_it_was(home: House, lab: Lab) -> None:
     # proves: FENCE-4
     seat = await home.open("claude", "--new", "--headless")
@@ -176,5 +211,5 @@ async def test_a_usage_limit_parks_the_seat_and_the_delivery_failed(
         receipt = await settled(home, home.send(seat["conversation"], "~fail limit"))
         assert receipt["state"] == "failed"
         assert receipt["code"] == "usage_limited"
-        rows = home.client.get("/v1/seats")["seats"]
-        await until(lambda: [one for one in rows if one["state"] == "parked"])
+        states = lambda: [one["state"] for one in home.client.get("/v1/seats")["seats"]]  # noqa: E731 - read again and again
+        await until(lambda: states() == ["parked"], why=states)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from clankie.core.seat import Activity, EntryKind, EventKind, Proof
+from clankie.seats.claude import stream
 from clankie.seats.claude.launch import TESTED, installed, plugin
 from clankie.seats.port import Question, Refused, Seen, Taken, Unknown
 from harnesses.claude_lab import ASKS, BUSY, Lab, headless
@@ -104,8 +105,11 @@ async def test_a_question_waits_for_the_owners_answer(lab: Lab, approve: bool) -
         assert (lab.work / "made").exists() == approve
 
 
-async def test_what_a_frozen_session_was_sent_is_unknown_and_not_sent_again(lab: Lab) -> None:
+async def test_what_a_frozen_session_was_sent_is_unknown_and_not_sent_again(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # proves: FENCE-4
+    monkeypatch.setattr(stream, "PROVEN", 2.0)
     async with headless(lab) as sat, collecting(sat.harness.seen()) as seen:
         os.kill(sat.harness.native.pid, signal.SIGSTOP)
         report = lab.event(EventKind.MESSAGE, "into the cold")

@@ -128,6 +128,14 @@ def test_an_order_to_the_client_is_shown_as_it_was_typed(content: str, shown: st
     assert entry.text == shown
 
 
+def test_an_answer_that_no_model_gave_is_none() -> None:
+    row = said.assistant("a-1", said.text("No response requested."))
+    row["message"]["model"] = "<synthetic>"
+    assert read(row) == []
+    row["message"]["model"] = "claude-opus-5-5"
+    assert len(read(row)) == 1
+
+
 def test_answers_and_tools_are_entries_of_their_own_even_in_one_row() -> None:
     use = {"type": "tool_use", "id": "t-1", "name": "Bash", "input": {"command": "ls"}}
     result = {"type": "tool_result", "tool_use_id": "t-1", "content": [said.text("a\nb")]}

@@ -27,6 +27,7 @@ Json = dict[str, Any]
 
 SHOWN: Final = 16_384
 """Characters of a tool's input or output."""
+_SYNTHETIC: Final = "<synthetic>"
 _INTERRUPTED: Final = "[Request interrupted by user"
 # What the client puts in for others. The rest of its own additions are no part of a conversation.
 _OTHERS: Final = frozenset({"peer", "channel", "task-notification", "coordinator"})
@@ -179,6 +180,8 @@ class Reader:
         if row.get("isApiErrorMessage"):
             yield self._failed(row, text_of(content), at)
             return
+        if row["message"].get("model") == _SYNTHETIC:
+            return  # put in by the client on a resume, for words that were never answered
         self.activity, self.limit = Activity.RESPONDING, None
         for number, block in enumerate(blocks_of(content)):
             if block.get("type") == "text" and str(block.get("text", "")).strip():
