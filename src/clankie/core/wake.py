@@ -20,6 +20,11 @@ CREDENTIAL_REJECTED: Final = "model_credential_rejected"
 STALLED: Final = "conversation_turn_stalled"
 STOPPED: Final = "service_stopped"
 EXHAUSTED: Final = "budget_exhausted"
+ATTEMPTS: Final = "attempts_exhausted"
+CREDENTIAL: Final = "credential_rejected"
+
+SEAT_BINDS: Final = (ATTEMPTS, CREDENTIAL, EXHAUSTED)
+"""Reasons to hold a wake that are gone when a seat binds. The others end only by its owner."""
 
 
 class WakeLimitError(RefusedError):
@@ -81,11 +86,11 @@ def after_failure(failure: Failure, limits: WakeLimits) -> Again | Hold:
     if failure.effect_started:
         return Hold("failed_after_effect")
     if failure.code == CREDENTIAL_REJECTED:
-        return Hold("credential_rejected")
+        return Hold(CREDENTIAL)
     if failure.code == EXHAUSTED:
         return Hold(EXHAUSTED)
     if failure.attempts >= limits.attempts:
-        return Hold("attempts_exhausted")
+        return Hold(ATTEMPTS)
     wait = limits.first_backoff * 2 ** (failure.attempts - 1)
     return Again(failure.settled_at + timedelta(seconds=wait))
 

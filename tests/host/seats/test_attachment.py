@@ -204,7 +204,7 @@ async def test_a_wake_that_may_have_done_something_is_not_repeated_because_a_sea
 
     async with Machine(tmp_path, clock).on(ScriptedLane(play)) as hall:
         name = await hall.wake()
-        await clock.sleep(60)
+        await clock.sleep(600)
         seat = await opened(hall)
         await seat.nothing()
         found = await hall.receipt(name)

@@ -17,7 +17,7 @@ from clankie.core.delivery import SeatState
 from clankie.core.errors import ClankieError, RefusedError, ShuttingDownError, UncertainError
 from clankie.core.handoff import SOURCE
 from clankie.core.seat import EventKind
-from clankie.core.wake import STALLED
+from clankie.core.wake import SEAT_BINDS, STALLED
 from clankie.core.watchdog import Phase
 from clankie.host import journal
 from clankie.host.seats import content
@@ -131,9 +131,10 @@ def _look_around(house: House, chair: Chair) -> None:
 
 
 async def bound(house: House, conversation: str) -> None:
-    """A seat binds: wakes that were held may go to it."""
+    """A seat binds: wakes that were held may go to it, but for what only the owner repeats."""
     try:
-        await house.store.deliveries.release_held(conversation)
+        for reason in SEAT_BINDS:
+            await house.store.deliveries.release_held(conversation, reason)
     except ClankieError as error:
         journal.warn("held wakes stay", conversation=conversation, why=error.detail)
     house.captain.nudge(conversation)
