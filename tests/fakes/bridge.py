@@ -43,8 +43,8 @@ LONG = 30.0
 
 
 @dataclass(slots=True)
-class Bridge:
-    """One seat as its bridge drives it. `binding` is this bridge process, `native` its session."""
+class Mailbox:
+    """What a bridge is given and says of it. `binding` is this process, `native` its session."""
 
     hall: Hall
     seat: str
@@ -111,6 +111,11 @@ class Bridge:
         event = await self.given(wait)
         await self.ack(event)
         return event
+
+
+@dataclass(slots=True)
+class Bridge(Mailbox):
+    """One seat as its bridge drives it: its mail, its transcript, and where it is attached."""
 
     async def sync(
         self, *entries: Entry, activity: Activity | None = None, native: str | None = None
