@@ -337,3 +337,15 @@ async def test_the_feed_says_when_a_seat_begins_to_drive(api: Api) -> None:
             bridge.seat,
             "claude",
         )
+
+
+async def test_a_seat_that_was_let_go_hears_no_more_of_the_conversation(api: Api) -> None:
+    # proves: SEAT-1
+    bridge = await seated(api)
+    async with api.stream(f"{HERE}/events", token=bridge.token) as stream:
+        assert (await stream.event()).data["code"] == "seat_attached"
+        await api.ask("DELETE", f"{bridge.path}/attachment")
+        await api.send("not for the seat", "m-1")
+        await stream.end()
+        heard = [one.data.get("text", "") for one in await stream.rest()]
+    assert "not for the seat" not in heard

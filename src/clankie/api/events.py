@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl
@@ -12,7 +13,7 @@ from clankie.api.replies import Reply
 from clankie.api.routing import plain
 from clankie.api.sse import changed_within, stream
 from clankie.core import ids
-from clankie.core.errors import InvalidFieldError
+from clankie.core.errors import ConversationNotFoundError, InvalidFieldError
 from clankie.host.feed import BehindError, Place, event_frame
 
 if TYPE_CHECKING:
@@ -57,10 +58,21 @@ async def get_events(hot: Hot) -> None:
     if streaming:
         # Whatever can be refused is refused here, as long as there is a status to say it with.
         await house.store.conversations.events_after(conversation, start, 1)
-        await stream(hot, follow(house, conversation, start))
+        await stream(hot, _while_seen(hot, conversation, start))
     else:
         page = await page_within(house, conversation, query)
         await Reply(200, encoded(page, query)).send(hot.send)
+
+
+async def _while_seen(hot: Hot, conversation: str, after: int) -> AsyncGenerator[list[bytes], None]:
+    """As `follow`, until the caller may not see it any more: a seat that was let go."""
+    async with aclosing(follow(hot.call.house, conversation, after)) as source:
+        async for frames in source:
+            try:
+                hot.call.sees(conversation)
+            except ConversationNotFoundError:
+                return
+            yield frames
 
 
 async def page_within(house: House, conversation: str, query: Query) -> EventPage:

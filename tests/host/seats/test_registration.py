@@ -1,5 +1,6 @@
 """From a grant to a seat: who may register, as what, and where it is attached."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -294,3 +295,18 @@ async def test_a_retired_seat_opens_nothing_any_more(clock: FakeClock, tmp_path:
         with pytest.raises(SeatNotFoundError):
             await hall.house.store.seats.get(seat.id)
         assert await hall.house.store.seats.grant(digest(secret)) is None
+
+
+@virtual
+async def test_a_session_that_trades_two_grants_at_once_is_one_seat_with_a_token_that_works(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: SEAT-1
+    async with Machine(tmp_path, clock).on() as hall:
+        secrets = [(await granted(hall))[1] for _ in range(2)]
+        made = await asyncio.gather(*[registered(hall, one) for one in secrets])
+        (seat,) = {one.id for one, _ in made}
+        found = [hall.house.tokens.who(token) for _, token in made]
+        (alive,) = [one for one in found if one is not None]
+        assert alive.principal == Author(Principal.SEAT, seat)
+        assert (await hall.house.store.seats.get(seat)).token == alive.id

@@ -1,6 +1,6 @@
 """What a harness wrote becomes part of the log, and is believed only as far as it proves."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,7 @@ from clankie.core.delivery import InputState, SeatState
 from clankie.core.driver import Presence
 from clankie.core.errors import CommitUnknownError
 from clankie.core.ids import HEAD
-from clankie.core.seat import Activity, EntryKind, Evidence, Proof, delivery_uuid
+from clankie.core.seat import Activity, EntryKind, Evidence, Limited, Proof, delivery_uuid
 from clankie.core.seat_errors import SeatNotFoundError, SessionConflictError
 from clankie.host.conversations import reset
 from clankie.host.seats import roster
@@ -276,6 +276,41 @@ async def test_a_real_answer_takes_a_parked_seat_back_at_once(
         await hall.send("hello", "m-1")
         await clock.sleep(0.1)
         assert [one.id for one in page_of(waiting).events] == ["m-1"]
+
+
+@virtual
+async def test_a_limit_that_a_real_answer_follows_in_the_same_batch_parks_nothing(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: SEAT-6
+    async with Machine(tmp_path, clock).on() as hall:
+        seat = await opened(hall)
+        await seat.poll(1)
+        now = clock.now()
+        met = Limited(window="weekly", occurred_at=now - 0.2 * HOUR, resets_at=now + HOUR)
+        limit = seat.row(EntryKind.LIMIT, "You have hit your limit", limit=met)
+        again = seat.row(EntryKind.ASSISTANT, "it works again", at=now - 0.1 * HOUR)
+        await seat.sync(limit, again)
+        assert await state(hall) == "live"
+
+
+@virtual
+@pytest.mark.parametrize("reset", [True, False])
+async def test_a_limit_of_an_absurd_time_ends_all_the_same(
+    clock: FakeClock, tmp_path: Path, *, reset: bool
+) -> None:
+    # proves: SEAT-6
+    async with Machine(tmp_path, clock).on() as hall:
+        seat = await opened(hall)
+        await seat.poll(1)
+        never = datetime.max.replace(tzinfo=UTC)
+        await seat.limited(never if reset else None, occurred_at=never)
+        (view,) = await roster.listed(hall.house)
+        assert view.seat.parked_until is not None
+        assert clock.now() < view.seat.parked_until <= clock.now() + 31 * 24 * HOUR
+        await clock.sleep(1)
+        await seat.says("it works again")
+        assert await state(hall) == "live"
 
 
 @virtual

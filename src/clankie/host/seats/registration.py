@@ -17,6 +17,7 @@ from clankie.core.seat_errors import GrantUnknownError, OccupantChangedError
 from clankie.core.session import Peer, check_grant, related
 from clankie.host import journal
 from clankie.host.seats.attachment import handover
+from clankie.host.seats.desk import fenced
 from clankie.host.seatstore import Seat
 from clankie.host.storage import Token
 from clankie.host.tokens import digest
@@ -66,7 +67,7 @@ async def register(  # noqa: PLR0913 - what a harness says of itself, field by f
     )
     native = proven(house.processes, native, peer)
     occupant = Occupant(fleet=fleet, pane=pane, harness=harness, native=native)
-    return await to_the_end(_register(house, grant, occupant, capabilities))
+    return await to_the_end(_one_by_one(house, grant, occupant, capabilities))
 
 
 def proven(processes: Processes, native: Native, peer: Peer | None) -> Native:
@@ -94,6 +95,14 @@ def proven(processes: Processes, native: Native, peer: Peer | None) -> Native:
 
 def _line(processes: Processes, pid: int) -> dict[int, int]:
     return dict(pairwise([pid, *processes.ancestors(pid)]))
+
+
+async def _one_by_one(
+    house: House, grant: Grant, occupant: Occupant, capabilities: Capabilities
+) -> tuple[Seat, str]:
+    """With two grants at once a session is one seat, whose name is known before its token is."""
+    async with fenced(house.desk, occupant.id):
+        return await _register(house, grant, occupant, capabilities)
 
 
 async def _register(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
 
 from clankie.core.errors import UncertainError
 from clankie.core.seat import Activity, EntryKind
@@ -15,11 +17,15 @@ from clankie.host.waiting import to_the_end
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from clankie.core.seat import Entry, Limited
     from clankie.host.house import House
     from clankie.host.seats.chair import Chair
     from clankie.host.seatstore import Synced
+
+LONGEST: Final = timedelta(days=31)
+"""A usage limit is believed for so long at most, whenever the harness says that it ends."""
 
 
 async def sync(
@@ -54,6 +60,8 @@ async def _sync(
     except UncertainError:
         _forget_session(house, conversation)
         raise
+    # A seat that was let go may still write where it was given something.
+    conversation = synced.conversation or conversation
     if synced.accepted:
         _forget_session(house, conversation)
     await refresh(house, seat.id)
@@ -99,8 +107,9 @@ async def _limits(
 ) -> None:
     """A usage limit parks the seat; a real answer that came after it takes it back at once."""
     seat, now = chair.seat, house.clock.now()
-    if limited is not None:
-        until = parked_until(limited, house.desk.limits)
+    if limited is not None and not _answered(entries, limited.occurred_at):
+        limited = replace(limited, occurred_at=min(limited.occurred_at, now))
+        until = min(parked_until(limited, house.desk.limits), now + LONGEST)
         before = seat.parked_until
         if until > now and (before is None or until > before):
             chair.limited_at = limited.occurred_at
@@ -110,5 +119,10 @@ async def _limits(
         return
     if seat.parked_until is None or chair.limited_at is None:
         return
-    if any(one.kind is EntryKind.ASSISTANT and one.at > chair.limited_at for one in entries):
+    if _answered(entries, chair.limited_at):
         await unpark(house, chair)
+
+
+def _answered(entries: Sequence[Entry], after: datetime) -> bool:
+    """Whether one of these rows is a real answer that came later."""
+    return any(one.kind is EntryKind.ASSISTANT and one.at > after for one in entries)
