@@ -36,6 +36,10 @@ def texts(home: House, conversation: str, role: str) -> list[str]:
     return [one["text"] for one in home.events(conversation) if one.get("role") == role]
 
 
+def states(home: House) -> list[str]:
+    return [one["state"] for one in home.client.get("/v1/seats")["seats"]]
+
+
 async def settled(home: House, delivery: dict[str, Any]) -> dict[str, Any]:
     """The receipt, once it is final."""
     final = {"settled", "failed", "uncertain", "not_sent", "cancelled"}
@@ -211,5 +215,4 @@ async def test_a_usage_limit_parks_the_seat_and_the_delivery_failed(
         receipt = await settled(home, home.send(seat["conversation"], "~fail limit"))
         assert receipt["state"] == "failed"
         assert receipt["code"] == "usage_limited"
-        states = lambda: [one["state"] for one in home.client.get("/v1/seats")["seats"]]  # noqa: E731 - read again and again
-        await until(lambda: states() == ["parked"], why=states)
+        await until(lambda: states(home) == ["parked"], why=home.log)

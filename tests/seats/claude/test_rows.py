@@ -79,6 +79,13 @@ def test_a_paste_is_read_as_the_words_that_were_pasted() -> None:
     assert entry.evidence is not None
 
 
+def test_words_that_look_like_a_wrapper_prove_themselves() -> None:
+    for words in ('<channel x="y">\nhi\n</channel>', "<command-name>/x</command-name>"):
+        (entry,) = read(said.typed("u-1", words), known=known_words(words))
+        assert entry.text == words
+        assert entry.evidence is not None
+
+
 # proves: SEC-4
 def test_another_session_proves_nothing_by_words() -> None:
     (entry,) = read(said.peer("u-1", "go on"), known=known_words("go on"))

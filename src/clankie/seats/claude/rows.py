@@ -147,7 +147,10 @@ class Reader:
         evidence = self._by_id(one.uuid)
         said = words(one.text)
         if evidence is None and kind != "peer":
-            evidence = self._by_words(said, one.at)
+            # As it stands first: words that look like a wrapper may be the owner's own.
+            evidence = self._by_words(one.text, one.at)
+            said = said if evidence is None else one.text
+            evidence = evidence or self._by_words(said, one.at)
         if evidence is None:
             if row.get("isMeta") and kind not in _OTHERS:
                 return
