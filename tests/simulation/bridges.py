@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import cast
 
+from clankie.core.delivery import SeatState
 from clankie.core.errors import ClankieError, FaultError, UncertainError
 from clankie.core.seat import SeatEvent
 from clankie.core.seat_errors import (
@@ -30,9 +31,6 @@ from simulation.glass import Glass
 from simulation.ledger import Ledger, Told
 from simulation.programs import Program, Word
 from simulation.world import World
-
-GRACE = 29.0
-"""Seconds after a poll within which the next one binds nobody afresh."""
 
 
 class AwayError(Exception):
@@ -61,6 +59,7 @@ class Bridge:
         self._poll_id: str | None = None
         self.ended: float | None = None
         self.waiting: float | None = None
+        self.broke = False
         self.heard: list[SeatEvent] = []
         self._replies: deque[Word] = deque()
         self._takers: dict[tuple[str, int], str] = {}
@@ -88,6 +87,7 @@ class Bridge:
     def boots(self) -> None:
         """The service begins anew: its polls are over, and half of the bridges too."""
         self.waiting = self.ended = None
+        self.broke = False
         if self._world.likely(0.4) or self._handing.broken:
             self._begin()
 
@@ -173,15 +173,14 @@ class Bridge:
     async def _polled(self, wait: float) -> Page:
         world, house = self._world, self._house
         now, name = world.clock.monotonic(), self._poll_id or "?"
-        if self.ended is None or now - self.ended > GRACE:
-            # It binds the seat, and that lets held wakes go.
-            self._place.ledger.releases += 1
         if wait > 0:
             self.waiting = now
+        had = dict(self._place.ledger.seats.had)
         try:
             page = await poll.poll(house, self.seat, binding=self.binding, poll_id=name, wait=wait)
         except BaseException:
             self.waiting = self.ended = None
+            self.broke = True
             raise
         world.alive()
         self.waiting = None
@@ -189,17 +188,21 @@ class Bridge:
         if page.events or page.superseded:
             world.tell(self.seat, name, [one.id for one in page.events], page.superseded)
         if not world.usurped:
-            self._look(page, name)
+            self._look(page, name, had)
         return page
 
-    def _look(self, page: Page, poll_id: str) -> None:
+    def _look(self, page: Page, poll_id: str, had: dict[str, int]) -> None:
         """What is wrong with a page at the moment in which it comes."""
+        seats = self._place.ledger.seats
         for one in page.events:
             self._takers[one.id, one.attempt] = self.binding
             if not one.pieces:
-                told = Told(one.id, one.attempt, one.conversation, one.content)
-                if told not in self._place.ledger.seats.told:
-                    self._place.ledger.seats.told.append(told)
+                known = {(it.span, it.attempt) for it in seats.told}
+                if (one.id, one.attempt) not in known:
+                    before = had.get(one.conversation, 0)
+                    seats.told.append(
+                        Told(one.id, one.attempt, one.conversation, one.content, before)
+                    )
         for sentence in self._place.glass.given(self.seat, self.binding, poll_id, page.events):
             self._world.wrong(sentence)
 
@@ -250,7 +253,7 @@ class Bridge:
         text = f"reply to {event.id} {event.attempt} of {self.seat}"
         self._place.ledger.seats.replies[event.id, event.attempt].add(text)
         if chance.random() < 0.4:
-            work = answers.spoken(self._house, self.seat, event.id, text)
+            work: Awaitable[object] = self._speaks(event, text)
         else:
             binding = self._takers.get((event.id, event.attempt), self.binding)
             work = answers.reply(
@@ -262,6 +265,16 @@ class Bridge:
                 text=text,
             )
         await self._said(event.id, work)
+
+    async def _speaks(self, event: SeatEvent, text: str) -> object:
+        """Answer by the seat's tools: that alone proves nothing of what is uncertain."""
+        house = self._house
+        found = await house.store.deliveries.get(event.id)
+        unproven = found.attempts[-1].state is SeatState.UNCERTAIN and not self._journal.untold()
+        state = await answers.spoken(house, self.seat, event.id, text)
+        if unproven:
+            self._world.wrong(f"{event.id} was uncertain, and an answer without proof made {state}")
+        return state
 
     def _drives(self) -> None:
         drove = self._place.ledger.seats.drove

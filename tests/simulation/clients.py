@@ -244,10 +244,20 @@ class Clients:
 
     async def _reset(self) -> None:
         place = self._world.chance.choice(self.places)
+        before = (await self.house.store.conversations.get(place)).cursor
+        sits = self._session_at(place)
         after = await conversations.reset(self.house, place, await self._seen(place), OPERATOR)
         self._world.alive()
+        self._ledger.seats.has(place, before)
+        if sits is not None and sits == self._session_at(place) and not self._world.weather.slow:
+            self._ledger.seats.retired.add(sits)
         self._world.tell("reset", place)
         self._revision(place, after.revision)
+
+    def _session_at(self, place: str) -> str | None:
+        """The native session of the seat there."""
+        chair = self.house.desk.at(place)
+        return None if chair is None else chair.seat.occupant.native.session_id
 
     async def _rename(self) -> None:
         place = self._world.chance.choice(self.places)

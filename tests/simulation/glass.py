@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, cast
 
@@ -25,6 +26,7 @@ _TRIED_AT_A_SEAT = "SELECT 1 FROM attempt WHERE delivery = ? AND seat IS NOT NUL
 _GIVEN = "SELECT state, seat, binding, poll_id, joined FROM attempt WHERE delivery = ? AND n = ?"
 _SEALED = "SELECT state, seat, binding, poll_id FROM span WHERE id = ? AND tries = ?"
 _CURSORS = "SELECT id, harness_cursor FROM conversation WHERE harness_cursor IS NOT NULL"
+_ASKED = "SELECT id FROM seat WHERE conversation IS NOT NULL AND last_ask BETWEEN ? AND ?"
 _UNTOLD = """
 SELECT attempt.id FROM attempt JOIN conversation ON conversation.n = attempt.conversation
 WHERE conversation.id = ? AND attempt.seat IS NULL AND attempt.end_cursor > harness_cursor
@@ -148,6 +150,12 @@ class Glass:
     def harness_cursors(self) -> list[tuple[str, int]]:
         """How far the harness of each conversation has the log, where one ever drove."""
         return [(one["id"], one["harness_cursor"]) for one in self._rows(_CURSORS)]
+
+    def asked_within(self, now: datetime, seconds: float) -> set[str]:
+        """The attached seats whose stored ask is at most that old, and not of the future."""
+        at = int(now.timestamp() * 1_000)
+        rows = self._rows(_ASKED, at - int(seconds * 1_000), at)
+        return {one["id"] for one in rows}
 
     def acts(self, request: TurnRequest, call: Call) -> Iterator[str]:
         """What is wrong on disk at the moment in which a tool does its effect."""

@@ -23,6 +23,9 @@ from simulation.ledger import Ledger
 from simulation.programs import HARNESS, Program
 from simulation.world import World
 
+HOLD, PRESUMED = 45.0, 120.0
+"""Seconds: how long a silent seat is waited for, and what is remembered over a restart."""
+
 MOST = 4
 """Harness processes of a life."""
 
@@ -63,7 +66,8 @@ class Hall:
         self._tasks: asyncio.TaskGroup | None = None
         self._running: list[asyncio.Task[None]] = []
         self._programs = 0
-        self._touched = 0.0
+        self._touched = self._began = 0.0
+        self._presumed: set[str] = set()
         self.processes = FakeProcesses()
         self.bridges: list[Bridge] = []
         self.wanted = world.chance.choice((0, 0, 1, 2, 3))
@@ -79,7 +83,8 @@ class Hall:
     def enter(self, house: House, tasks: asyncio.TaskGroup, places: list[str]) -> None:
         """The service is there."""
         self._house, self._tasks, self.places = house, tasks, places
-        self._touched = self._world.clock.monotonic()
+        self._touched = self._began = self._world.clock.monotonic()
+        self._presumed = self._place.glass.asked_within(self._world.clock.now(), PRESUMED - 1.0)
         for bridge in self.bridges:
             bridge.boots()
             self._set_going(bridge)
@@ -144,13 +149,12 @@ class Hall:
             return
         place = self._where()
         secrets = [await self._grant(place), await self._grant(place)]
-        before = self._attached(place)
         async with asyncio.TaskGroup() as tasks:
             both = [tasks.create_task(self._tries(self._register(one))) for one in secrets]
         self._world.alive()
         won = [one.result() for one in both].count(True)
         self._world.tell("competed for", place, won)
-        if won > 1 and before is None and self._world.weather.healthy:
+        if won > 1 and self._world.weather.healthy:
             self._world.wrong(f"two seats won {place} at once")
 
     async def _tries(self, work: Awaitable[None]) -> bool:
@@ -321,24 +325,38 @@ class Hall:
         world, now = self._world, self._world.clock.monotonic()
         if world.weather.slow or not world.weather.healthy or world.usurped:
             return
-        if now - self._touched < 50.0:
-            return
         if chair is None or chair.parked(world.clock.now()):
             return
         bridge = next((one for one in self.bridges if one.seat == chair.seat.id), None)
         if bridge is None:
             return
         presence = None if found is None else found.presence
+        self._anew(bridge, presence, now - self._began)
+        if now - self._touched > HOLD + 5.0:
+            self._long_there(bridge, chair.seat.conversation, presence)
+
+    def _anew(self, bridge: Bridge, presence: Presence | None, age: float) -> None:
+        """Shortly after a start: whoever asked shortly before it counts as there."""
+        asked = bridge.waiting is not None or bridge.ended is not None or bridge.broke
+        quiet = self._touched == self._began and not asked
+        presumed = quiet and bridge.seat in self._presumed and age < HOLD - 0.5
+        if presumed and presence is Presence.ABSENT:
+            self._world.wrong(f"{bridge.seat} asked shortly before the start, and is given up")
+
+    def _long_there(
+        self, bridge: Bridge, conversation: str | None, presence: Presence | None
+    ) -> None:
+        world, now = self._world, self._world.clock.monotonic()
         if bridge.waiting is not None and now - bridge.waiting > 0.5:
             if presence is not Presence.LIVE:
                 world.wrong(f"{bridge.seat} asks, and is said to be {presence}")
         elif bridge.waiting is None and bridge.ended is not None:
-            self._silent(bridge, chair.seat.conversation, presence, now - bridge.ended)
+            self._silent(bridge, conversation, presence, now - bridge.ended)
 
     def _silent(
         self, bridge: Bridge, conversation: str | None, presence: Presence | None, silence: float
     ) -> None:
-        hold = 45.0 if conversation == HEAD else 30.0
+        hold = HOLD if conversation == HEAD else 30.0
         if silence > hold + 0.5 and presence is not Presence.ABSENT:
             self._world.wrong(f"{bridge.seat} is silent for {silence} s, and is {presence}")
         if conversation == HEAD and silence < hold - 0.5 and presence is Presence.ABSENT:

@@ -41,12 +41,13 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A page brought a handoff."""
+    """A page brought a handoff. The harness had the log up to `had` before the poll began."""
 
     span: str
     attempt: int
     conversation: str
     content: str
+    had: int
 
 
 @dataclass(slots=True)
@@ -57,8 +58,9 @@ class AtSeats:
     with the bindings that said it; `replies`: the texts of answers. `proofs`: (event, attempt) that
     a row of a transcript names exactly. `projections`: up to which cursor a conversation's harness
     was shown the log. `drove`: the harness cursor of a conversation when it was first seen to have
-    one. `rows`: texts of rows that were sent, with whether they are a delivery's own words and
-    whether the service confirmed to have them.
+    one. `had`: up to which cursor it certainly had the log, or a reset put it aside. `retired`:
+    native sessions that a reset ended. `rows`: texts of rows that were sent, with whether they are
+    a delivery's own words and whether the service confirmed to have them.
     """
 
     given: list[Given] = field(default_factory=list)
@@ -70,7 +72,13 @@ class AtSeats:
     limits: int = 0
     projections: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
     drove: dict[str, int] = field(default_factory=dict)
+    had: dict[str, int] = field(default_factory=dict)
+    retired: set[str] = field(default_factory=set)
     rows: dict[str, tuple[bool, bool]] = field(default_factory=dict)
+
+    def has(self, conversation: str, cursor: int) -> None:
+        """The harness there needs to be told nothing up to this cursor."""
+        self.had[conversation] = max(self.had.get(conversation, 0), cursor)
 
     def given_of(self, delivery: str) -> list[Given]:
         """How often its words arrived in a harness."""

@@ -205,6 +205,8 @@ class Program:
             house, seat, session_id=one.name, entries=batch, activity=activity
         )
         world.alive()
+        if one.name in self._ledger.seats.retired:
+            world.wrong(f"the session {one.name} was retired by a reset, and writes on")
         world.tell("synced", one.name, end, activity, synced.proven)
         one.sent = max(one.sent, end)
         rows = self._ledger.seats.rows
@@ -278,6 +280,8 @@ class Program:
             self._ledger.seats.projections[place].append(after)
         await session.confirm(house, seat, shown.projection_id)
         world.alive()
+        if place is not None and "conversation" in sections:
+            self._ledger.seats.has(place, before)
         world.tell("confirmed", self.session.name, before)
 
     async def wakes(self, house: House, seat: str) -> None:

@@ -17,7 +17,7 @@ UNDER_WAY = {"attempting", "taken", "accepted"}
 
 def always(sight: Sight, ledger: Ledger, *, whole: bool) -> Iterator[str]:
     """What holds at every moment, after any crash. `whole`: nothing was pruned yet."""
-    for rule in (one_at_a_time, queues, shown):
+    for rule in (one_at_a_time, queues, refusals, shown):
         yield from rule(sight)
     for seen in (known, answered, repeated, rows, handoffs):
         yield from seen(sight, ledger)
@@ -72,6 +72,18 @@ def queues(sight: Sight) -> Iterator[str]:
             yield f"{one['id']} is for {one['occupant']}, and ran on the service lane"
         if attempt["seat"] is not None and attempt["occupant"] != one["occupant"]:
             yield f"{one['id']} is for {one['occupant']}, {attempt['occupant']} was given it"
+
+
+def refusals(sight: Sight) -> Iterator[str]:
+    """What an occupant refused is not offered to it again, but for what may go nowhere else."""
+    origins = {one["id"]: one["origin"] for one in sight.inputs}
+    refused: set[tuple[str, str]] = set()
+    for one in sight.attempts:
+        it = one["delivery"], str(one["occupant"])
+        if it in refused and origins[one["delivery"]] != "linear":
+            yield f"{one['id']} was offered to a session that had refused it"
+        if one["state"] == "refused":
+            refused.add(it)
 
 
 def shown(sight: Sight) -> Iterator[str]:
@@ -198,6 +210,9 @@ def handoffs(sight: Sight, ledger: Ledger) -> Iterator[str]:
         held = there.intersection(ANSWER.findall(one.content))
         if held - due:
             yield f"the handoff {one.span} tells of {held - due}, which are not its own"
+        old = {it["id"] for it in here if it["end_cursor"] <= one.had}
+        if held & old:
+            yield f"the handoff {one.span} tells of {held & old}, which its harness had"
         if (missing := due - held) and not OMITTED.search(one.content):
             yield f"the handoff {one.span} does not tell of {missing}"
 
