@@ -273,7 +273,7 @@ def test_a_seat_that_was_away_is_told_once_what_happened(whole: Whole, name: str
     whole.until(lambda: whole.model.fresh("swordfish"))
     back = whole.say(conversation, "m-3", "~say back again")
     assert back["attempts"][-1]["destination"]["kind"] == "seat", (back, whole.told())
-    assert any(text.startswith("back again") for _, text in whole.log(conversation))
+    whole.until(lambda: any(text.startswith("back again") for _, text in whole.log(conversation)))
     assert len(whole.model.fresh("swordfish")) == 1, "told once"
     spans = [
         one["phase"]
