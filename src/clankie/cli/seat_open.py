@@ -17,6 +17,10 @@ from clankie.cli.client import segment
 from clankie.cli.failures import CommandError
 from clankie.cli.seat_orphans import orphan
 from clankie.cli.seat_start import run
+from clankie.cli.seat_sweep import sweep
+from clankie.host.clock import SystemClock
+from clankie.cli.seat_sweep import sweep
+from clankie.host.clock import SystemClock
 from clankie.seats import harnesses, registration
 from clankie.seats import place as seat_places
 from clankie.seats.folder import VARIABLE, Folder, made
@@ -71,7 +75,11 @@ def opened(frame: Frame, wanted: Wanted) -> None:
             folder, place = left
             run(frame, adapter, place, folder, detached=wanted.detached)
             return
+    sweep(place.folder.parent, SystemClock().now())
     place, folder = _granted(frame, adapter, place, wanted)
+    with suppress(CommandError):
+        # What is left of old seats can wait for another day; this one cannot.
+        sweep(frame.client, places.home(), SystemClock())
     try:
         run(frame, adapter, place, folder, detached=wanted.detached)
     except BaseException:
@@ -184,6 +192,6 @@ def _dry(data: Json) -> Any:  # noqa: ANN401 - rich is imported by the time it i
         ("where", "a window of tmux" if data["terminal"] else "without a terminal"),
         ("to drive", str(data["conversation"] or "a conversation of its own, made then")),
     ]
-    rows += [(f"gives a {kind}", words) for kind, words in data["ways"].items()]
+    rows += [(f"{kind} events", words) for kind, words in data["ways"].items()]
     rows += [("note", note) for note in data["notes"]]
     return pairs(rows)
