@@ -13,12 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from clankie.cli import places, reads
-from clankie.cli.client import segment
+from clankie.cli.client import items, segment
 from clankie.cli.failures import CommandError
 from clankie.cli.seat_orphans import orphan
 from clankie.cli.seat_start import run
-from clankie.cli.seat_sweep import sweep
-from clankie.host.clock import SystemClock
 from clankie.cli.seat_sweep import sweep
 from clankie.host.clock import SystemClock
 from clankie.seats import harnesses, registration
@@ -75,16 +73,19 @@ def opened(frame: Frame, wanted: Wanted) -> None:
             folder, place = left
             run(frame, adapter, place, folder, detached=wanted.detached)
             return
-    sweep(place.folder.parent, SystemClock().now())
     place, folder = _granted(frame, adapter, place, wanted)
     with suppress(CommandError):
         # What is left of old seats can wait for another day; this one cannot.
-        sweep(frame.client, places.home(), SystemClock())
+        sweep(places.home(), SystemClock(), lambda: _listed(frame))
     try:
         run(frame, adapter, place, folder, detached=wanted.detached)
     except BaseException:
         _undone(frame, folder)
         raise
+
+
+def _listed(frame: Frame) -> set[str]:
+    return {str(one["seat"]) for one in items(frame.client.get("/v1/seats"), "seats")}
 
 
 def _undone(frame: Frame, folder: Folder) -> None:
