@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from clankie.cli import places, reads
-from clankie.cli.client import items, segment
+from clankie.cli.client import segment
 from clankie.cli.failures import CommandError
 from clankie.cli.seat_orphans import orphan
 from clankie.cli.seat_start import run
@@ -76,16 +76,12 @@ def opened(frame: Frame, wanted: Wanted) -> None:
     place, folder = _granted(frame, adapter, place, wanted)
     with suppress(CommandError):
         # What is left of old seats can wait for another day; this one cannot.
-        sweep(places.home(), SystemClock(), lambda: _listed(frame))
+        sweep(frame.client, places.home(), SystemClock())
     try:
         run(frame, adapter, place, folder, detached=wanted.detached)
     except BaseException:
         _undone(frame, folder)
         raise
-
-
-def _listed(frame: Frame) -> set[str]:
-    return {str(one["seat"]) for one in items(frame.client.get("/v1/seats"), "seats")}
 
 
 def _undone(frame: Frame, folder: Folder) -> None:
