@@ -12,32 +12,34 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from clankie.cli.client import items
 from clankie.cli.seat_orphans import DRIVER
 from clankie.seats import registration
 from clankie.seats.folder import SEATS, Folder, SeatFolderError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Collection
 
+    from clankie.cli.client import Client
     from clankie.host.ports import Clock
 
 KEPT: Final = timedelta(days=30)
 """How long a folder that nothing writes to is kept."""
 
 
-def sweep(home: str, clock: Clock, seats: Callable[[], Collection[str]]) -> None:
-    """Remove what nobody touched for `KEPT`, and what no seat of the service's is in.
+def sweep(client: Client, home: str, clock: Clock) -> None:
+    """Remove what nobody touched for `KEPT` and the service knows no seat for.
 
-    `seats` asks the service for their ids, only where something is that old; what it raises, nothing
-    was removed before.
+    Raises CommandError: the service did not say which seats there are; nothing was removed.
     """
     before = clock.now() - KEPT
     above = Path(home) / SEATS
     old = [path for path in above.iterdir() if _touched(path) < before] if above.is_dir() else []
-    listed = seats() if old else ()
-    for path in old:
-        if _left(Folder(str(path)), listed):
-            shutil.rmtree(path, ignore_errors=True)
+    if old:
+        listed = {str(one["seat"]) for one in items(client.get("/v1/seats"), "seats")}
+        for path in old:
+            if _left(Folder(str(path)), listed):
+                shutil.rmtree(path, ignore_errors=True)
 
 
 def _touched(path: Path) -> datetime:
