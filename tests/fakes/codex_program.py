@@ -108,7 +108,7 @@ class AppServer:
     async def call(self, client: ServerConnection, method: str, params: Json) -> Json | None:  # noqa: C901, PLR0911, PLR0912 - a table of a protocol
         match method:
             case "initialize":
-                return {"userAgent": "fake"}
+                return {"userAgent": os.environ.get("FAKE_AGENT", "clankie/0.171.0 (a fake)")}
             case "hooks/list":
                 return {"data": [{"cwd": params["cwds"][0], "hooks": self.hook()}]}
             case "config/batchWrite":

@@ -290,7 +290,12 @@ def test_what_a_person_types_in_the_terminal_is_the_seats_word(one: Codex) -> No
             pane("send-keys", "-t", "clankie:", "-l", "~say typed by a person")
             await until(lambda: "typed by a person" in pane(*screen))
             # Right behind words Enter is a newline, so it is pressed until it was taken.
-            await until(lambda: (pane("send-keys", "-t", "clankie:", "Enter"), life.said())[1])
+            await until(
+                lambda: (
+                    pane("send-keys", "-t", "clankie:", "Enter"),
+                    "typed by a person" in life.said(),
+                )[1]
+            )
             await life.ends(life.says("~say from the owner"))
             found = [e for e in life.house.events(HEAD) if e["kind"] == "message"]
             assert [(e["author"]["principal"], e["role"], e["text"]) for e in found] == [

@@ -162,6 +162,20 @@ async def test_an_untrusted_hook_is_left_out_and_said(codex: Codex) -> None:
         assert codex.record()["hooks"] is False
 
 
+@pytest.mark.parametrize(
+    ("agent", "said"), [("clankie/9.8.7 (x)", "Codex 9.8.7"), ("?", "of an unknown version")]
+)
+async def test_a_version_that_was_not_tried_is_started_with_a_word(
+    codex: Codex, agent: str, said: str
+) -> None:
+    environment = {**codex.place.environment, "FAKE_AGENT": agent}
+    codex.place = replace(codex.place, environment=environment)
+    async with codex.running() as seat:
+        assert await codex.gives(seat, "d-1", "~say hello") == Taken("client_id")
+        (note,) = [note for one in codex.seen for note in one.notes]
+        assert said in note
+
+
 async def test_a_hook_is_trusted_on_the_owners_word(codex: Codex) -> None:
     codex.place = replace(codex.place, trust=True, headless=False)
     codex.trusts("untrusted")

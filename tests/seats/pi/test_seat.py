@@ -220,6 +220,17 @@ async def test_a_driver_that_comes_back_goes_on_with_the_session(pi: Pi) -> None
         assert pi.texts(seat) == ["d-1", "one"]
 
 
+async def test_a_version_that_was_not_tried_is_started_with_a_word(pi: Pi, tmp_path: Path) -> None:
+    for version, notes in (("9.8.7", 1), ("0.74.2", 0)):
+        (tmp_path / "package.json").write_text(json.dumps({"version": version}))
+        pi.seen.clear()
+        async with pi.running() as seat:
+            assert await pi.gives(seat, "d-1", "~say hello") == Taken("client_id")
+            found = [note for one in pi.seen for note in one.notes]
+            assert len(found) == notes
+            assert all("pi 9.8.7" in note for note in found)
+
+
 async def test_without_our_extension_there_is_no_seat(pi: Pi) -> None:
     (pi.home / "no-extension").touch()
     with pytest.raises(PiError, match="extension"):

@@ -50,6 +50,9 @@ class CodexSeat:
             self._hands.tools.set()  # a server that was joined has started them long ago
         self._questions: dict[str, Pending] = {}
         self._out: asyncio.Queue[Seen | _TurnEnded | None] = asyncio.Queue()
+        self._notes = (*server.notes, *launch.untried(rpc.version))
+        if self._notes:
+            self._out.put_nowait(Seen(notes=self._notes))
         same = server.child is None and server.record.thread == thread.id
         self._keep(greeted=same and server.record.greeted)
         if thread.turn is not None:
@@ -81,7 +84,7 @@ class CodexSeat:
         """The person's terminal."""
         if self._means.place.headless:
             return None
-        return launch.screen(self._server.record.link, self._thread.id, self._server.notes)
+        return launch.screen(self._server.record.link, self._thread.id, self._notes)
 
     # ── what goes in ─────────────────────────────────────────────────────────────────────────
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import re
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -33,6 +34,7 @@ CALLS: Final = 64
 TIMEOUT: Final = 20.0
 _GOODBYE: Final = 1.0
 """Seconds for the other side to say goodbye."""
+_AGENT: Final = re.compile(r"[^/ ]+/(\d[\w.+-]*)")
 _QUIET: Final = (
     "command/exec/outputDelta",
     "item/agentMessage/delta",
@@ -89,6 +91,7 @@ class Rpc:
         self._backlog: deque[Said] = deque()
         self._news = asyncio.Event()
         self._ended = False
+        self.version = ""
 
     @property
     def ended(self) -> bool:
@@ -133,13 +136,14 @@ class Rpc:
             self._news.clear()
             await self._news.wait()
 
-    async def hello(self) -> Json:
-        """The handshake; what the server says of itself. Raises RpcError."""
+    async def hello(self) -> None:
+        """The handshake; `version` is what the server says of itself. Raises RpcError."""
         info = {"name": "clankie", "title": "Clankie", "version": __version__}
         wants = {"experimentalApi": True, "optOutNotificationMethods": list(_QUIET)}
         found = await self.call("initialize", {"clientInfo": info, "capabilities": wants})
         await self._send({"method": "initialized"})
-        return found
+        agent = _AGENT.match(str(found.get("userAgent", "")))
+        self.version = agent[1] if agent else ""
 
     async def read(self) -> None:
         """Read until the connection ends. Runs beside everything else."""

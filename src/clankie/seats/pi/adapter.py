@@ -69,7 +69,9 @@ class Session:
 class PiSeat:
     """What the pump works with. `listen` runs beside it, until pi ends."""
 
-    def __init__(self, link: Link, session: Session, clock: Clock) -> None:
+    def __init__(
+        self, link: Link, session: Session, clock: Clock, notes: tuple[str, ...] = ()
+    ) -> None:
         self._link, self._session, self._clock = link, session, clock
         self._reserved = asyncio.Lock()
         self._out: asyncio.Queue[Seen | None] = asyncio.Queue()
@@ -77,6 +79,8 @@ class PiSeat:
         self._runs = False
         self._starter: str | None = None
         self._questions: dict[str, tuple[str, bool]] = {}
+        if notes:
+            self._out.put_nowait(Seen(notes=notes))
         pid = link.child.pid
         self._native = Native(session.id, pid, process.started_at(pid))
 
