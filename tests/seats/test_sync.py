@@ -163,16 +163,35 @@ def test_without_a_service_nothing_is_lost(
     unix.stop()
 
 
-def test_rows_that_the_service_calls_wrong_are_left_out_and_counted(
+def test_a_row_that_the_service_calls_wrong_is_left_out_alone_and_counted(
     granted: Folder, unix: UnixService, source: Source, write: Write
 ) -> None:
-    write(*(f"r{n}" for n in range(120)))
-    unix.answers["transcript"] = [(422, {"code": "invalid_field", "detail": "No."})]
-    done = sync(granted, SEATED, source)
-    assert (done.sent, done.refused) == (20, 100)
+    write("r0", "r1", "r2")
+    wrong = (422, {"code": "invalid_field", "detail": "No."})
+    unix.answers["transcript"] = [wrong, (200, {}), wrong]
+    done = sync(granted, SEATED, source, STOP)
+    assert (done.sent, done.refused) == (2, 1)
+    bodies = [one.body for one in unix.to("/transcript")[1:]]
+    assert [[row["id"] for row in body["entries"]] for body in bodies] == [
+        ["r0"],
+        ["r1"],
+        ["r2"],
+        [],
+    ]
+    # What the turn does is so, whatever its rows are.
+    assert [body.get("activity") for body in bodies] == [None, None, None, "waiting"]
     unix.asked.clear()
     sync(granted, SEATED, source)
     assert sent(unix) == []
+
+
+def test_characters_that_the_service_takes_from_nobody_are_replaced(
+    granted: Folder, unix: UnixService, source: Source, write: Write
+) -> None:
+    write("r1", text="a\0b \ud83d c")
+    sync(granted, SEATED, source)
+    [asked] = unix.to("/transcript")
+    assert [row["text"] for row in asked.body["entries"]] == ["a\ufffdb ? c"]
 
 
 def test_a_conflict_is_not_swallowed(

@@ -77,8 +77,8 @@ class Client:
         """Put a question before the owner."""
         body: Json = {
             "id": question.id,
-            "summary": question.summary[:500],
-            "detail": wire.cut(question.detail),
+            "summary": wire.plain(question.summary)[:500],
+            "detail": wire.cut(wire.plain(question.detail)),
         }
         if question.event is not None:
             body["event"] = question.event

@@ -141,10 +141,8 @@ class _Run:
         sent = refused = 0
         for batch in wire.batches(entry for entry, _ in self._found):
             last = sent + refused + len(batch) == len(self._found)
-            if self._sent(batch, self._activity(more=more) if last else None):
-                sent += len(batch)
-            else:
-                refused += len(batch)
+            taken = self._sent(batch, self._activity(more=more) if last else None)
+            sent, refused = sent + taken, refused + len(batch) - taken
             self._moved(sent + refused)
         if not self._found:
             self._sent([], self._activity(more=more))
@@ -166,14 +164,19 @@ class _Run:
         """A hook's word is the newest, but not before all that it stands behind was sent."""
         return None if more else self._said or self._rows.activity
 
-    def _sent(self, batch: list[Json], activity: Activity | None) -> bool:
+    def _sent(self, batch: list[Json], activity: Activity | None) -> int:
+        """How many of these rows the service took. One that it calls wrong spoils no other."""
         try:
             _send(self._folder, self._seated, self._source, batch, activity)
         except ServiceRefusedError as error:
             if error.status not in _DEFECTS:
                 raise
-            return False
-        return True
+        else:
+            return len(batch)
+        taken = sum(self._sent([one], None) for one in batch) if len(batch) > 1 else 0
+        if batch and activity is not None:
+            self._sent([], activity)
+        return taken
 
     def _moved(self, count: int) -> None:
         """Everything before `count` is done: keep the mark behind the last whole line of it."""

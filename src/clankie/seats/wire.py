@@ -33,14 +33,18 @@ def cut(text: str, limit: int = TEXT) -> str:
     return text[: limit - len(note)] + note
 
 
+def plain(text: str) -> str:
+    """What the service takes as text: no NUL, and no halves of a character."""
+    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+
+
 def entry_to_json(one: Entry) -> Json:
     """A row as the service takes it; members that say nothing are left out."""
-    wire: Json = {"id": one.id, "kind": one.kind.value, "at": one.at.isoformat()}
+    wire: Json = {"id": plain(one.id), "kind": one.kind.value, "at": one.at.isoformat()}
     if one.text:
-        # Halves of a character, which a broken row may hold, are no JSON.
-        wire["text"] = cut(one.text).encode("utf-8", "replace").decode()
+        wire["text"] = cut(plain(one.text))
     if one.native_parent is not None:
-        wire["native_parent"] = one.native_parent
+        wire["native_parent"] = plain(one.native_parent)
     if one.tool is not None:
         wire["tool"] = _tool(one.tool)
     if one.evidence is not None:
@@ -54,7 +58,7 @@ def entry_to_json(one: Entry) -> Json:
     if one.limit is not None:
         resets = one.limit.resets_at
         wire["limit"] = {
-            "window": one.limit.window,
+            "window": plain(one.limit.window),
             "occurred_at": one.limit.occurred_at.isoformat(),
             "resets_at": None if resets is None else resets.isoformat(),
         }
@@ -65,10 +69,10 @@ def _tool(given: Mapping[str, Any]) -> Json:
     detail = given.get("detail", "")
     text = detail if isinstance(detail, str) else json.dumps(detail, default=str)
     return {
-        "name": str(given.get("name", "tool"))[:_ID],
-        "call_id": str(given.get("call_id", ""))[:_ID],
+        "name": plain(str(given.get("name", "tool")))[:_ID],
+        "call_id": plain(str(given.get("call_id", "")))[:_ID],
         "phase": given.get("phase", "started"),
-        "detail": cut(text, DETAIL).encode("utf-8", "replace").decode(),
+        "detail": cut(plain(text), DETAIL),
     }
 
 
