@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from clankie.store.sqlite import parts, store
+from clankie.store.sqlite import parts, seat_parts, store
 from clankie.store.sqlite.unit import Kind
 
 HERE = Path(__file__).parent
@@ -20,7 +20,7 @@ def dies_at(kind: str) -> pytest.MarkDecorator:
 
 def kinds() -> set[str]:
     """All kinds of units that are written."""
-    found = [*vars(parts).values(), *vars(store).values()]
+    found = [one for it in (parts, seat_parts, store) for one in vars(it).values()]
     return {one.before.removesuffix(BEFORE) for one in found if isinstance(one, Kind)}
 
 

@@ -63,6 +63,10 @@ class ScriptedSeat:
         self._client = _Seated(self.owner.home, token=str(made.body["token"]))
         return self
 
+    def token(self) -> str:
+        """Its own, as the service gave it."""
+        return self._client.token
+
     def _client_without_token(self) -> Client:
         return _Unnamed(self.owner.home)
 
