@@ -3,6 +3,8 @@
 Whoever runs this gives the fixtures `world` and `store`.
 """
 
+import asyncio
+
 import pytest
 
 from clankie.core.conversation import Kind
@@ -134,6 +136,17 @@ async def test_an_uncertain_input_blocks_its_own_repetition_only(store: Store) -
     assert refused.value.facts == {"blocker": "m-1"}
     await admitted(store, "m-3", "Pay the bill")
     await admitted(store, "m-4", "Something else", automatic=True)
+
+
+async def test_an_admission_sees_what_others_did_since_one_that_was_only_read(store: Store) -> None:
+    # proves: CONV-2, FENCE-7
+    await lost(store, "m-1")
+    # All in one batch: a repetition, which writes nothing, a close, and something new.
+    await asyncio.gather(
+        admitted(store, "m-1"), store.deliveries.abandon("m-1"), admitted(store, "m-2")
+    )
+    seen = await store.conversations.get(HEAD)
+    assert (seen.waiting, seen.uncertain) == (1, 0)
 
 
 async def test_a_pruned_receipt_still_stands_in_the_way_of_its_id(

@@ -22,7 +22,7 @@ from clankie.core.seat import (
     SeatEvent,
     delivery_uuid,
 )
-from clankie.core.seat_errors import SeatNotFoundError, SessionConflictError
+from clankie.core.seat_errors import SessionConflictError
 from clankie.host.seatstore import Synced
 from clankie.host.storage import Store
 from contracts.seat_kit import (
@@ -39,7 +39,7 @@ from contracts.seat_kit import (
     stored,
     taken,
 )
-from contracts.store_kit import World, admitted, log, made
+from contracts.store_kit import World, admitted, log
 
 SESSION = "n-s-1"
 
@@ -226,25 +226,6 @@ async def test_a_row_may_prove_a_handoff(store: Store, world: World) -> None:
     await synced(store, proving("r-1", world.clock.now(), event))
     assert await spans(store) == ["open", "attempting", "delivered"]
     assert event.content not in str(await said(store))
-
-
-async def test_a_session_stays_with_the_conversation_it_wrote_to(
-    store: Store, world: World
-) -> None:
-    # proves: SEAT-14
-    await seated(store, world)
-    await synced(store, row("r-1", world.clock.now(), text="Here"))
-    await made(store, "den")
-    await store.seats.attach("s-1", "den", None, BY)
-    with pytest.raises(SessionConflictError):
-        await synced(store, row("r-2", world.clock.now(), text="There"))
-    assert await said(store, "den") == []
-    await store.seats.occupied("s-1", occupant("n-2"))
-    await synced(store, row("r-2", world.clock.now(), text="There"), session="n-2")
-    assert await said(store, "den") == [("external", "seat", "There")]
-    await store.seats.detach("s-1", "away", BY)
-    with pytest.raises(SeatNotFoundError):
-        await synced(store, session="n-2")
 
 
 async def test_a_reset_retires_the_session_that_sits_there(store: Store, world: World) -> None:

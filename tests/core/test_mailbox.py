@@ -264,6 +264,18 @@ def test_time_alone_ends_what_is_unacknowledged_and_what_is_unanswered(state: Se
     assert due == expected.get(state)
 
 
+@pytest.mark.parametrize("state", SeatState)
+def test_what_only_the_queue_of_a_harness_had_that_is_gone_is_not_known(state: SeatState) -> None:
+    # proves: FENCE-7
+    due = mailbox.deadline(state, LIMITS, attempted_at=0.0, acknowledged_at=0.0, gone=True)
+    expected = {
+        "attempting": (60.0, "uncertain"),
+        "taken": (600.0, "uncertain"),
+        "accepted": (600.0, "delivered"),
+    }
+    assert due == expected.get(state)
+
+
 def test_what_was_accepted_without_an_acknowledgement_counts_from_its_handing_over() -> None:
     due = mailbox.deadline(SeatState.ACCEPTED, LIMITS, attempted_at=100.0, acknowledged_at=None)
     assert due == (700.0, "delivered")

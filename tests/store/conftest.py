@@ -31,6 +31,7 @@ pytest.register_assert_rewrite(
             "runs",
             "search",
             "seats",
+            "sessions",
             "transcripts",
             "wakes",
         )

@@ -225,11 +225,13 @@ def deadline(
     attempted_at: float,
     acknowledged_at: float | None,
     alive_at: float | None = None,
+    gone: bool = False,
 ) -> Due | None:
     """When an attempt at a seat lapses; None when time alone does not end it.
 
     Times are seconds of any one clock; a restart counts on from what is stored. `alive_at`: the
-    last sign of life of a native turn that runs; it is not cut short.
+    last sign of life of a native turn that runs; it is not cut short. `gone`: the harness, whose
+    transcript would have shown the words, provably ended: what only its queue had is not known.
     """
     match state:
         case SeatState.ATTEMPTING:
@@ -238,7 +240,8 @@ def deadline(
             at = (attempted_at if acknowledged_at is None else acknowledged_at) + limits.reply
             if alive_at is not None:
                 at = max(at, alive_at + limits.silent_turn)
-            return Due(at, SeatState.DELIVERED)
+            lost = gone and state is SeatState.TAKEN
+            return Due(at, SeatState.UNCERTAIN if lost else SeatState.DELIVERED)
         case (
             SeatState.OFFERED
             | SeatState.REPLIED

@@ -44,7 +44,8 @@ class Seat:
 
     `last_ask` is kept to within some seconds. `parked_until` and `park_reason`: a usage limit.
     `activity` was last reported by the session `activity_session` at `activity_at`. `stale`: the
-    occupant's session was retired by a reset; nothing is for it until another session begins.
+    occupant's session was retired by a reset, or belongs to another conversation; nothing is for it
+    until another session begins.
     """
 
     id: str
@@ -300,12 +301,13 @@ class MailStore(Protocol):
         """
         ...
 
-    async def lapse(self, seat: str, event: str, attempt: int) -> SeatState:
+    async def lapse(self, seat: str, event: str, attempt: int, *, gone: bool = False) -> SeatState:
         """Its time is up, by the caller's clock, which does not jump.
 
         `attempting` becomes `uncertain`; `taken` and `accepted` become `delivered` without an
         answer; what has ended stays as it is. Members too. An unresolved handoff is `uncertain`,
-        which is said in the log.
+        which is said in the log. `gone`: its harness provably ended; what was only `taken`, where a
+        transcript would have shown the words, is `uncertain` then.
         """
         ...
 

@@ -13,12 +13,13 @@ from clankie.core.conversation import Author, Message, Principal, Role
 from clankie.core.delivery import FINAL, InputState, SeatState
 from clankie.core.errors import DeliveryConflictError, TransitionRefusedError
 from clankie.core.handoff import SpanEvent, SpanState
-from clankie.core.mailbox import wants_reply
+from clankie.core.mailbox import deadline, wants_reply
 from clankie.core.seat_errors import (
     EventNotFoundError,
     OccupantChangedError,
     SeatSupersededError,
 )
+from clankie.core.settings import SeatLimits
 from clankie.store.sqlite import events, given, handoffs, heads, inputs, seats
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 NO_ANSWER: Final = "no_reply"
 LEFT: Final = "seat_left"
+GONE: Final = "harness_gone"
 _TO_COME: Final = frozenset({SeatState.ATTEMPTING, SeatState.UNCERTAIN})
 _HAS_IT: Final = frozenset({SeatState.TAKEN, SeatState.ACCEPTED})
 _SPAN_STATES: Final = {
@@ -40,10 +42,10 @@ _SPAN_STATES: Final = {
     SpanState.DELIVERED: SeatState.DELIVERED,
     SpanState.UNCERTAIN: SeatState.UNCERTAIN,
 }
-_LAPSES: Final = {
-    SeatState.ATTEMPTING: (SeatState.UNCERTAIN, "unacknowledged"),
-    SeatState.TAKEN: (SeatState.DELIVERED, NO_ANSWER),
-    SeatState.ACCEPTED: (SeatState.DELIVERED, NO_ANSWER),
+_WHY: Final = {
+    SeatState.ATTEMPTING: "unacknowledged",
+    SeatState.TAKEN: NO_ANSWER,
+    SeatState.ACCEPTED: NO_ANSWER,
 }
 
 
@@ -119,21 +121,24 @@ def reply(
     return SeatState.REPLIED
 
 
-def lapse(tx: Transaction, seat: str, event: str, attempt: int) -> SeatState:
+def lapse(tx: Transaction, seat: str, event: str, attempt: int, *, gone: bool = False) -> SeatState:
     """See MailStore.lapse."""
     span = handoffs.read(tx.run, event)
     if span is not None:
         return _lapse_span(tx, seat, span, attempt)
     one = _found(tx, seat, event, attempt)
-    after = _LAPSES.get(SeatState(one.state))
-    if after is None:
-        return SeatState(one.state)
-    state, code = after
+    before = SeatState(one.state)
+    gone = gone and seats.shows(tx.run, seat)
+    # When is the caller's matter, what it becomes is the law's.
+    due = deadline(before, SeatLimits(), attempted_at=0.0, acknowledged_at=None, gone=gone)
+    if due is None:
+        return before
+    lost = due.state is SeatState.UNCERTAIN and before is SeatState.TAKEN
     head = _head(tx, one.conversation)
     for it in (*given.members(tx.run, one), one):
-        given.move(tx, head, it, state, code)
+        given.move(tx, head, it, due.state, GONE if lost else _WHY[before])
     heads.save(tx, head)
-    return state
+    return due.state
 
 
 def withdraw(tx: Transaction, seat: str, delivery: str, code: str, detail: str) -> bool:

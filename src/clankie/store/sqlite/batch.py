@@ -98,7 +98,8 @@ class Batches:
         tx = self._tx
         changes, behind = self._connection.total_changes(), len(tx.behind)
         try:
-            if behind and not unit.kind.behind:
+            if not unit.kind.behind:
+                # Also where nothing waits: what an admission only read, this unit may change.
                 tx.behind.write(tx)
                 changes, behind = self._connection.total_changes(), 0
             unit.result = unit.work(tx)

@@ -41,6 +41,13 @@ _EVERYWHERE: Final = f"""
 SELECT {_COLUMNS} FROM attempt WHERE state IN ('attempting', 'taken', 'accepted')
 ORDER BY asked_at, start_cursor"""
 _STORED_ANYWHERE: Final = f"SELECT {_COLUMNS} FROM attempt WHERE state = 'offered'"
+_UNSETTLED: Final = """
+SELECT 1 FROM (
+  SELECT conversation FROM attempt
+  WHERE seat = ? AND state IN ('attempting', 'taken', 'accepted')
+  UNION ALL SELECT conversation FROM attempt WHERE seat = ? AND state = 'uncertain')
+WHERE conversation = (SELECT n FROM conversation WHERE id = ?) LIMIT 1"""
+_PROVEN: Final = "SELECT 1 FROM attempt WHERE seat = ? AND proof IS NOT NULL LIMIT 1"
 _INSERT: Final = """
 INSERT INTO attempt (id, delivery, conversation, n, state, node, token, started_at, seat, occupant)
 VALUES (?, ?, ?, ?, 'offered', ?, ?, ?, ?, ?)"""
@@ -107,6 +114,16 @@ def in_flight(run: Run, seat: str | None) -> Sequence[Given]:
     """What a seat (None: any) may have seen and has not ended."""
     found = run(_EVERYWHERE, ()) if seat is None else run(_IN_FLIGHT, (seat,))
     return [Given(*row) for row in found.fetchall()]
+
+
+def unsettled(run: Run, seat: str, conversation: str) -> bool:
+    """Whether the seat was given something there of which it may still show what became."""
+    return run(_UNSETTLED, (seat, seat, conversation)).fetchone() is not None
+
+
+def proven_before(run: Run, seat: str) -> bool:
+    """Whether the transcript of this seat has ever shown what it was given."""
+    return run(_PROVEN, (seat,)).fetchone() is not None
 
 
 def stored_anywhere(run: Run) -> Sequence[Given]:

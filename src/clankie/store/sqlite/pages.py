@@ -24,6 +24,7 @@ from clankie.store.sqlite import (
     runs,
     seat_events,
     seats,
+    sessions,
 )
 from clankie.store.sqlite.inputs import Input
 
@@ -64,6 +65,7 @@ def take(tx: Transaction, seat: str, ask: Ask, *, limits: SeatLimits, budget: in
         return Taken(())
     sealed = handoffs.seal(tx, head, one, ask, budget)
     if sealed is not None:
+        _pin(tx, head, one)
         heads.save(tx, head)
         return Taken((seat_events.of_span(tx.run, sealed, limits),))
     return Taken(_fresh(tx, head, one, ask, limits))
@@ -95,6 +97,7 @@ def _fresh(
     chosen = page(waiting, policy, limits, responding=ask.responding)
     if not chosen:
         return ()
+    _pin(tx, head, seat)
     place = 0
     attempted: list[given.Given] = []
     for batch in chosen:
@@ -102,6 +105,11 @@ def _fresh(
         place += len(batch.pieces)
     heads.save(tx, head)
     return [seat_events.of(tx.run, one, limits) for one in attempted]
+
+
+def _pin(tx: Transaction, head: Head, seat: Seat) -> None:
+    """What this session writes from now on may be about this conversation: it goes there."""
+    sessions.pin(tx, head, seat.harness, seat.occupant.native.session_id)
 
 
 def _allowed(tx: Transaction, seat: Seat, ask: Ask, stored: Iterable[Input]) -> Iterator[Input]:

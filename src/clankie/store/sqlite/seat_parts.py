@@ -170,9 +170,11 @@ class Mail(Part):
             SYNC, lambda tx: transcripts.sync(tx, seat, session_id, entries, activity, limits)
         )
 
-    async def lapse(self, seat: str, event: str, attempt: int) -> SeatState:
+    async def lapse(self, seat: str, event: str, attempt: int, *, gone: bool = False) -> SeatState:
         """See the port."""
-        return await self._write(LAPSE, lambda tx: answers.lapse(tx, seat, event, attempt))
+        return await self._write(
+            LAPSE, lambda tx: answers.lapse(tx, seat, event, attempt, gone=gone)
+        )
 
     async def in_flight(self, seat: str | None = None) -> Sequence[InFlight]:
         """See the port."""

@@ -28,7 +28,8 @@ SELECT seat.id, seat.harness, fleet, pane, seat.session, pid, process_started_at
   (SELECT id FROM conversation WHERE n = seat.conversation), attached_at, last_ask, parked_until,
   park_reason, activity, activity_session, activity_at, retired,
   EXISTS (SELECT 1 FROM native_session AS native WHERE native.harness = seat.harness
-    AND native.session = seat.session AND native.retired_at IS NOT NULL)
+    AND native.session = seat.session
+    AND (native.retired_at IS NOT NULL OR native.conversation <> seat.conversation))
 FROM seat"""
 _BY_ID: Final = f"{_COLUMNS} WHERE seat.id = ? AND retired = 0"
 _BY_OCCUPANT: Final = f"{_COLUMNS} WHERE seat.occupant = ? AND retired = 0"
@@ -37,6 +38,7 @@ _ALL: Final = f"{_COLUMNS} WHERE retired = 0 ORDER BY seat.n"
 _STILL: Final = "SELECT 1 FROM seat WHERE id = ? AND occupant = ? AND conversation = ?"
 _OCCUPANT: Final = "SELECT occupant FROM seat WHERE id = ?"
 _HARNESS: Final = "SELECT harness FROM seat WHERE id = ?"
+_CAPABILITIES: Final = "SELECT capabilities FROM seat WHERE id = ?"
 _INSERT: Final = """
 INSERT INTO seat (id, harness, occupant, fleet, pane, session, pid, process_started_at,
   capabilities, registered_at, granted, token)
@@ -101,6 +103,12 @@ def harness_of(run: Run, seat: str) -> str | None:
     """What runs there, in a retired one too."""
     row = run(_HARNESS, (seat,)).fetchone()
     return None if row is None else row[0]
+
+
+def shows(run: Run, seat: str) -> bool:
+    """Whether its transcript shows what it was given, of a retired one too."""
+    row = run(_CAPABILITIES, (seat,)).fetchone()
+    return row is not None and _capable(row[0]).transcript
 
 
 def everyone(connection: Database) -> Sequence[Seat]:

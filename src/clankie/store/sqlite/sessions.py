@@ -1,7 +1,8 @@
 """Native sessions, and which of their rows were taken.
 
-Each is pinned to the first conversation that it wrote to. A reset retires those of its
-conversation; what is retired writes nowhere.
+Each is pinned to the conversation in which it was first shown something, given something, or wrote
+something. What it writes goes there and nowhere else. A reset retires those of its conversation;
+what is retired writes nowhere.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 _KNOWN: Final = """
 SELECT n, conversation, retired_at, answer_cursor FROM native_session
 WHERE harness = ? AND session = ?"""
+_HOME: Final = """
+SELECT (SELECT id FROM conversation WHERE n = native_session.conversation) FROM native_session
+WHERE harness = ? AND session = ? AND retired_at IS NULL"""
 _PIN: Final = """
 INSERT INTO native_session (harness, session, conversation, since) VALUES (?, ?, ?, ?)
 RETURNING n"""
@@ -40,7 +44,13 @@ class Session:
     answer_cursor: int | None = None
 
 
-def find(tx: Transaction, head: Head, harness: str, session: str) -> Session | None:
+def home(tx: Transaction, harness: str, session: str) -> str | None:
+    """The conversation that it is pinned to; None when it is pinned nowhere, or retired."""
+    conversation: str | None = tx.value(_HOME, (harness, session))
+    return conversation
+
+
+def _find(tx: Transaction, head: Head, harness: str, session: str) -> Session | None:
     """The one pinned here; None when it is pinned nowhere yet.
 
     Raises:
@@ -57,7 +67,7 @@ def find(tx: Transaction, head: Head, harness: str, session: str) -> Session | N
 
 def pin(tx: Transaction, head: Head, harness: str, session: str) -> Session:
     """The one pinned here, from now on if it was nowhere. Raises SessionConflictError."""
-    found = find(tx, head, harness, session)
+    found = _find(tx, head, harness, session)
     if found is not None:
         return found
     return Session(tx.value(_PIN, (harness, session, head.n, tx.at)))

@@ -19,6 +19,7 @@ from clankie.core.delivery import SeatState
 from clankie.core.handoff import SpanEvent
 from clankie.core.mailbox import wants_reply
 from clankie.core.seat import Activity, EntryKind
+from clankie.core.seat_errors import SeatNotFoundError, SessionConflictError
 from clankie.core.session import Handed, Turn, heard, proves
 from clankie.host.framing import one_line
 from clankie.host.seatstore import Synced
@@ -47,10 +48,7 @@ _HAS_IT: Final = frozenset({SeatState.TAKEN, SeatState.ACCEPTED})
 
 @dataclass(slots=True)
 class _Sync:
-    """One batch on its way into the log. `words` counts new rows of a person by their text.
-
-    `elsewhere`: rows of conversations in which the seat was given something before it sat here.
-    """
+    """One batch on its way into the log. `words` counts new rows of a person by their text."""
 
     tx: Transaction
     head: Head
@@ -62,15 +60,11 @@ class _Sync:
     proven: list[str] = field(default_factory=list[str])
     failed: list[str] = field(default_factory=list[str])
     limited: Limited | None = None
-    elsewhere: dict[str, Head] = field(default_factory=dict[str, "Head"])
 
-    def place(self, one: Given) -> Head:
-        """The row of the conversation that an attempt belongs to."""
-        if one.conversation == self.head.id:
-            return self.head
-        if one.conversation not in self.elsewhere:
-            self.elsewhere[one.conversation] = heads.claim(self.tx, one.conversation)[0]
-        return self.elsewhere[one.conversation]
+    def mine(self) -> Sequence[Given]:
+        """What the seat was given in this conversation and has not ended."""
+        found = given.in_flight(self.tx.run, self.seat.id)
+        return [one for one in found if one.conversation == self.head.id]
 
     @property
     def author(self) -> Author:
@@ -86,7 +80,7 @@ def sync(
     limits: SeatLimits,
 ) -> Synced:
     """See MailStore.sync."""
-    one, conversation = seats.attached(tx.run, seat)
+    one, conversation = _place(tx, seat, session_id)
     head, _ = heads.claim(tx, conversation)
     session = sessions.pin(tx, head, one.harness, session_id)
     fresh = [entry for entry in entries if sessions.take(tx, session, entry.id)]
@@ -96,16 +90,36 @@ def sync(
     batch = _Sync(tx, head, one, session, limits, words, accepted=len(fresh))
     for entry in fresh:
         _take(batch, entry)
-    _hear(batch, session_id, activity, alive=bool(fresh))
-    for place in (head, *batch.elsewhere.values()):
-        heads.save(tx, place)
+    _hear(batch, session_id, activity, max((it.at for it in fresh), default=None))
+    heads.save(tx, head)
     return Synced(
         accepted=batch.accepted,
         duplicates=len(entries) - len(fresh),
         proven=batch.proven,
         failed=batch.failed,
         limited=batch.limited,
+        conversation=conversation,
     )
+
+
+def _place(tx: Transaction, seat: str, session_id: str) -> tuple[Seat, str]:
+    """The seat and whose log has its rows: where its session is at home, else where it sits.
+
+    One that was let go may still show what became of what it was given there.
+
+    Raises:
+        SessionConflictError: nothing of it is open there any more.
+        SeatNotFoundError: it is at home nowhere and sits nowhere.
+    """
+    one = seats.read(tx.run, seat)
+    home = sessions.home(tx, one.harness, session_id)
+    if home is None or home == one.conversation:
+        return seats.attached(tx.run, seat)
+    if given.unsettled(tx.run, seat, home):
+        return one, home
+    if one.conversation is None:
+        raise SeatNotFoundError(seat)
+    raise SessionConflictError(session_id)
 
 
 def _take(batch: _Sync, entry: Entry) -> None:
@@ -163,6 +177,8 @@ def _proven(batch: _Sync, entry: Entry) -> int | None:
     one = given.read(batch.tx.run, batch.seat.id, evidence.event, evidence.attempt)
     if one is None or one.asked_at is None or one.joined is not None or one.state in _NOT_HERE:
         return None
+    if one.conversation != batch.head.id:
+        return 0  # another's words: they stand there, and settle nothing from here
     newest = inputs.read(batch.tx, one.delivery)
     handed = _handed(evidence.event, one.n, newest.text, one.asked_at)
     alike = max(1, batch.words[normalise(entry.text)]) * _alike(batch, one, newest.text)
@@ -171,7 +187,7 @@ def _proven(batch: _Sync, entry: Entry) -> int | None:
     if one.state in _MAY_PROVE:
         _accept(batch, one, evidence.proof)
         batch.proven.append(one.delivery)
-    return newest.message_cursor if one.conversation == batch.head.id else 0
+    return newest.message_cursor
 
 
 def _handed(event: str, attempt: int, text: str | None, asked_at: int) -> Handed:
@@ -182,7 +198,7 @@ def _handed(event: str, attempt: int, text: str | None, asked_at: int) -> Handed
 def _alike(batch: _Sync, one: Given, text: str | None) -> int:
     """How many attempts that may have been typed just now hold these very words."""
     same = 0
-    for other in given.in_flight(batch.tx.run, batch.seat.id):
+    for other in batch.mine():
         if other.id == one.id or other.state == SeatState.ACCEPTED:
             continue
         words = inputs.read(batch.tx, other.delivery).text
@@ -193,11 +209,11 @@ def _alike(batch: _Sync, one: Given, text: str | None) -> int:
 def _span_proven(batch: _Sync, entry: Entry, span: handoffs.Span) -> int | None:
     if span.seat != batch.seat.id or span.asked_at is None or span.to_cursor is None:
         return None
+    if span.conversation != batch.head.id:
+        return 0
     handed = _handed(span.id, span.tries, span.content, span.asked_at)
     if not proves(entry, handed, batch.limits):
         return None
-    if span.conversation != batch.head.id:
-        return 0
     handoffs.move(batch.tx, batch.head, span, SpanEvent.ACKNOWLEDGED)
     return span.to_cursor
 
@@ -206,8 +222,8 @@ def _accept(batch: _Sync, one: Given, proof: str) -> None:
     for it in (*given.members(batch.tx.run, one), one):
         it.proof = proof
         it.acknowledged_at = it.acknowledged_at or batch.tx.at
-        given.move(batch.tx, batch.place(one), it, SeatState.ACCEPTED)
-    handoffs.drives(batch.tx, batch.place(one), one.start_cursor or 0)
+        given.move(batch.tx, batch.head, it, SeatState.ACCEPTED)
+    handoffs.drives(batch.tx, batch.head, one.start_cursor or 0)
 
 
 def _limit(batch: _Sync, entry: Entry) -> None:
@@ -215,57 +231,69 @@ def _limit(batch: _Sync, entry: Entry) -> None:
     if entry.limit is None:
         return
     batch.limited = entry.limit
-    for one in given.in_flight(batch.tx.run, batch.seat.id):
+    for one in batch.mine():
         asked = moment(one.asked_at or one.started_at)
         if one.state in _HAS_IT and asked <= entry.limit.occurred_at:
-            given.move(batch.tx, batch.place(one), one, SeatState.FAILED, LIMITED)
+            given.move(batch.tx, batch.head, one, SeatState.FAILED, LIMITED)
             batch.failed.append(one.delivery)
 
 
-def _hear(batch: _Sync, session_id: str, activity: Activity | None, *, alive: bool) -> None:
-    """What the session does now; only the one that holds the turn may end it."""
+def _hear(
+    batch: _Sync, session_id: str, activity: Activity | None, newest: datetime | None
+) -> None:
+    """What the session does now; only the one that holds the turn may end it.
+
+    `newest`: when the newest of the new rows was written.
+    """
     seat, tx = batch.seat, batch.tx
     before = Turn(seat.activity_session, seat.activity)
     holds = before.activity is Activity.RESPONDING and before.session == session_id
     if activity is None:
-        if alive and holds:
+        if newest is not None and holds:
             seats.set_active(tx, seat.id, Activity.RESPONDING, session_id)
         return
     current = seat.occupant.native.session_id
     if heard(before, activity, session_id, current=current) is before:
         return
     if activity is Activity.WAITING:
-        _turn_over(batch, alive=alive)
+        _turn_over(batch, newest)
     seats.set_active(tx, seat.id, activity, session_id)
 
 
-def _turn_over(batch: _Sync, *, alive: bool) -> None:
+def _turn_over(batch: _Sync, newest: datetime | None) -> None:
     """What wanted no reply is over, and the newest answer is the answer to it, if it came after.
 
-    Words that were taken, but after the last sign of the turn that ended, are for the next one.
+    Where rows show what the turn took in, words that were only taken are for the next one; so are
+    those that were taken after the last sign of the turn that ended.
     """
     seat = batch.seat
     ran = seat.activity_at if seat.activity is Activity.RESPONDING else None
-    for one in given.in_flight(batch.tx.run, seat.id):
-        if one.state not in _HAS_IT:
-            continue
+    signs = [at for at in (ran, newest) if at is not None]
+    over = [one for one in batch.mine() if _no_reply(batch, one)]
+    shown = given.proven_before(batch.tx.run, seat.id)
+    for one in over:
         acknowledged = moment(one.acknowledged_at or one.asked_at or one.started_at)
-        seen = alive or (ran is not None and acknowledged <= ran)
+        seen = not shown and bool(signs) and acknowledged <= max(signs)
         if one.state == SeatState.TAKEN and not seen:
             continue
         it = inputs.read(batch.tx, one.delivery)
-        if wants_reply(Origin(it.origin)):
-            continue
-        answer = batch.session.answer_cursor if one.conversation == batch.head.id else None
+        answer = batch.session.answer_cursor
         if answer is not None and answer > (one.start_cursor or 0):
             it.reply_cursor = answer
-        given.move_with(batch.tx, batch.place(one), one, it, SeatState.DELIVERED)
+        given.move_with(batch.tx, batch.head, one, it, SeatState.DELIVERED)
+
+
+def _no_reply(batch: _Sync, one: Given) -> bool:
+    """Whether the harness has it and its turn is all the answer that it wants."""
+    if one.state not in _HAS_IT:
+        return False
+    return not wants_reply(Origin(inputs.read(batch.tx, one.delivery).origin))
 
 
 def projected(tx: Transaction, seat: str, session_id: str, cursor: int) -> None:
     """See SeatStore.projected."""
     one, conversation = seats.attached(tx.run, seat)
     head, _ = heads.claim(tx, conversation)
-    sessions.find(tx, head, one.harness, session_id)
+    sessions.pin(tx, head, one.harness, session_id)
     handoffs.covered(tx, head, min(cursor, head.cursor))
     heads.save(tx, head)

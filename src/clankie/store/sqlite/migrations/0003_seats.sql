@@ -152,6 +152,8 @@ CREATE INDEX attempt_members ON attempt (joined) WHERE joined IS NOT NULL;
 CREATE INDEX attempt_ended_turn ON attempt (conversation, end_cursor)
   WHERE end_cursor IS NOT NULL;
 CREATE INDEX attempt_stored ON attempt (seat) WHERE state = 'offered';
+CREATE INDEX attempt_lost ON attempt (seat) WHERE state = 'uncertain';
+CREATE INDEX attempt_proven ON attempt (seat) WHERE proof IS NOT NULL;
 CREATE INDEX attempt_page ON attempt (seat, poll_id) WHERE poll_id IS NOT NULL;
 CREATE INDEX attempt_in_flight ON attempt (seat)
   WHERE state IN ('attempting', 'taken', 'accepted');
