@@ -1,28 +1,7 @@
 """Faults of host and store, made by hand. Each breaks a promise; the simulation must find it."""
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """In this file of the package, `old` (there exactly once) becomes `new`."""
-
-    file: str
-    old: str
-    new: str
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """A name that says what is wrong now, and the edits that make it so."""
-
-    name: str
-    edits: tuple[Edit, ...]
-
-
-def _fault(name: str, *edits: tuple[str, str, str]) -> Fault:
-    return Fault(name, tuple(Edit(*one) for one in edits))
-
+from simulation.edits import fault as _fault
+from simulation.seat_faults import SEAT_FAULTS
 
 AGAIN = "outcome = Outcome(state=ServiceState.{state}, code=INTERRUPTED{wake})"
 UNCERTAIN = AGAIN.format(state="UNCERTAIN", wake="")
@@ -168,15 +147,15 @@ FAULTS = (
         "a conversation is given up when the disk did not tell",
         (
             "host/captain.py",
-            "reserve(conversation, without)\n        except (FaultError, UncertainError) as error",
-            "reserve(conversation, without)\n        except FaultError as error",
+            "without, seat)\n        except (FaultError, UncertainError) as error",
+            "without, seat)\n        except FaultError as error",
         ),
     ),
     _fault(
         "what may have been stored is not taken up",
         (
             "host/admit.py",
-            "        house.captain.nudge(offer.conversation)\n        raise\n",
+            "        _came(house, offer)\n        raise\n",
             "        raise\n",
         ),
     ),
@@ -370,4 +349,5 @@ FAULTS = (
             "            pass\n",
         ),
     ),
+    *SEAT_FAULTS,
 )

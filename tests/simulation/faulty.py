@@ -10,7 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import clankie
-from simulation.faults import FAULTS, Fault
+from simulation.edits import Fault
+from simulation.faults import FAULTS
 from simulation.speech import say
 
 PACKAGE = Path(clankie.__file__).parent
