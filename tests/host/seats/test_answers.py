@@ -14,6 +14,7 @@ from fakes.bridge import Bridge, opened
 from fakes.clock import FakeClock
 from fakes.hall import Machine, die
 from fakes.loop import virtual
+from fakes.processes import FakeProcesses
 
 
 @virtual
@@ -290,3 +291,26 @@ async def test_the_same_delivery_offered_ten_times_reaches_the_seat_once(
         await seat.nothing()
         assert [one.id for one in seat.heard] == ["m-1"]
         assert hall.lane.asked == []
+
+
+@pytest.mark.parametrize("ended", [True, False])
+def test_what_only_the_queue_of_a_harness_had_that_has_ended_is_uncertain(
+    tmp_path: Path, ended: bool
+) -> None:
+    # proves: FENCE-7, FENCE-11
+    @virtual
+    async def scenario(clock: FakeClock) -> None:
+        processes = FakeProcesses()
+        async with Machine(tmp_path, clock, processes=processes).on() as hall:
+            seat = await opened(hall)
+            await seat.poll(1)
+            await hall.send("hello", "m-1")
+            await seat.takes()
+            if ended:
+                processes.ends(100)
+            await clock.sleep(601)
+            found = await hall.receipt("m-1")
+            assert found.state is (InputState.UNCERTAIN if ended else InputState.SETTLED)
+            assert hall.lane.asked == []
+
+    scenario()

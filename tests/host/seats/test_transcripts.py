@@ -365,3 +365,26 @@ async def test_a_sync_that_nobody_can_tell_of_forgets_the_lanes_session(
             await seat.sync(row)
         assert hall.lane.evicted == [HEAD]
         assert (await seat.sync(row)).duplicates == 1
+
+
+@virtual
+async def test_a_seat_that_was_let_go_still_answers_what_it_had_taken(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: FENCE-6, SEC-4, HAND-1
+    async with Machine(tmp_path, clock).on() as hall:
+        place = await hall.make("side")
+        seat = await opened(hall)
+        await seat.poll(1)
+        await hall.send("hello", "m-1")
+        event = await seat.takes()
+        await seat.attach(place)
+        hall.lane.evicted.clear()
+        await seat.answers(event, "hi there")
+        assert await hall.said() == ["hi there"]
+        assert [one for one in await hall.log(place) if one.get("role")] == []
+        assert HEAD in hall.lane.evicted
+        assert (await hall.ended("m-1")).state is InputState.SETTLED
+        # Nothing of it is open there any more, and the session is the head's.
+        with pytest.raises(SessionConflictError):
+            await seat.says("and more")

@@ -258,7 +258,10 @@ async def _lapse(house: House, key: Overdue) -> None:
     if at is not None and at > house.clock.monotonic():
         desk.alarms.put(key, at)
         return
-    state = await house.store.mail.lapse(key.seat, key.event, key.attempt)
+    ended = False
+    with suppress(SeatNotFoundError):
+        ended = gone(house, desk.chair(key.seat))
+    state = await house.store.mail.lapse(key.seat, key.event, key.attempt, gone=ended)
     desk.given.pop(key, None)
     journal.note("seat event lapsed", seat=key.seat, event=key.event, state=state)
     with suppress(SeatNotFoundError):
