@@ -97,3 +97,33 @@ def test_a_service_that_answers_nonsense_is_a_failure_and_not_a_crash(
     token.write_text("t")
     monkeypatch.setattr(checks, "Client", lambda address: Client(address, lambda *_: b"<html>"))
     assert [one.level for one in checks.service()] == ["fail"]
+
+
+def harness(folder: Path, name: str, version: str) -> None:
+    """A program on the path, in a package of this version."""
+    package = folder / "lib" / name
+    (package / "bin").mkdir(parents=True)
+    (package / "package.json").write_text(f'{{"version": "{version}"}}')
+    program = package / "bin" / name
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    (folder / name).symlink_to(program)
+
+
+# proves: BASE-4
+def test_harnesses_are_named_with_their_versions_and_with_what_installs_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    nothing = {one.name: one for one in checks.local()}
+    assert (nothing["tmux"].level, nothing["pi"].level) == ("ok", "ok"), "neither is needed"
+    assert "npm install -g @openai/codex" in nothing["codex"].sentence
+    harness(tmp_path, "claude", "2.1.332")
+    harness(tmp_path, "codex", "9.9.9")
+    found = {one.name: one for one in checks.local()}
+    assert found["claude"].sentence == "claude 2.1.332."
+    assert found["codex"].sentence.startswith("codex 9.9.9; tried with this Clankie: 0.")
+    assert found["tmux"].level == "warn"
+    assert "install tmux" in found["tmux"].fix
+    (tmp_path / "tmux").symlink_to(tmp_path / "claude")
+    assert {one.name: one for one in checks.local()}["tmux"].level == "ok"

@@ -9,8 +9,9 @@ import pytest
 
 from clankie.core.seat import Activity, EntryKind, EventKind, Proof
 from clankie.seats.claude import stream
-from clankie.seats.claude.launch import TESTED, installed, plugin
+from clankie.seats.claude.launch import TESTED, plugin
 from clankie.seats.port import Question, Refused, Seen, Taken, Unknown
+from clankie.seats.versions import installed
 from harnesses.claude_lab import ASKS, BUSY, Lab, headless
 from harnesses.install import Harnesses
 from harnesses.model import Model
@@ -201,4 +202,4 @@ def test_the_client_accepts_the_plugin(harnesses: Harnesses, tmp_path: Path) -> 
 
 
 def test_its_version_is_read_from_the_disk(lab: Lab) -> None:
-    assert installed(lab.environment) == TESTED[0]
+    assert installed("claude", lab.environment) == TESTED[0]

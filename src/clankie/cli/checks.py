@@ -17,6 +17,7 @@ from clankie.cli import places
 from clankie.cli.client import Client, items
 from clankie.cli.failures import CommandError, ServiceDownError
 from clankie.cli.wire import find
+from clankie.seats import harnesses, versions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,6 +28,8 @@ TOO_LITTLE: Final = 128 * 1024**2
 SQLITE: Final = (3, 51, 3)
 """The first release without the bug that could corrupt a WAL database."""
 NARROW: Final = 60
+TMUX: Final = {"darwin": "brew install tmux", "linux": "sudo apt install tmux"}
+"""The command that installs it, by `sys.platform`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +53,7 @@ def local() -> Iterator[Finding]:
     yield from _state()
     yield _disk()
     yield _terminal()
+    yield from _seats()
 
 
 def service() -> Iterator[Finding]:
@@ -154,3 +158,38 @@ def _terminal() -> Finding:
         return Finding(name="terminal", level="warn", sentence=sentence, fix=fix)
     sentence = f"{os.environ['TERM']}, {size.columns} by {size.lines}, {encoding}."
     return Finding(name="terminal", level="ok", sentence=sentence)
+
+
+def install_tmux() -> str:
+    """The command that installs tmux here."""
+    return TMUX.get(sys.platform, TMUX["linux"])
+
+
+def _seats() -> Iterator[Finding]:
+    """What `clankie seat open` would find. Clankie itself needs none of it, so nothing fails."""
+    yield _tmux()
+    for name in harnesses.NAMES:
+        yield _harness(name)
+
+
+def _tmux() -> Finding:
+    if shutil.which("tmux") is not None:
+        return Finding(name="tmux", level="ok", sentence="It is there, for seats with a terminal.")
+    wanted = any(shutil.which(harnesses.adapter(one).program) for one in harnesses.NAMES)
+    return Finding(
+        name="tmux",
+        level="warn" if wanted else "ok",
+        sentence="It is not installed; without it seats are opened with --headless.",
+        fix=install_tmux(),
+    )
+
+
+def _harness(name: str) -> Finding:
+    adapter = harnesses.adapter(name)
+    if shutil.which(adapter.program) is None:
+        sentence = f"It is not installed; `{adapter.install}` does that, if you want it as a seat."
+        return Finding(name=name, level="ok", sentence=sentence)
+    tested = adapter.declaration(headless=False).tested
+    version = versions.installed(adapter.program, os.environ) or "of an unknown version"
+    tried = "" if version in tested else f"; tried with this Clankie: {', '.join(tested)}"
+    return Finding(name=name, level="ok", sentence=f"{adapter.program} {version}{tried}.")

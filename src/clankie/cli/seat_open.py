@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from clankie.cli import places, reads
+from clankie.cli.checks import install_tmux
 from clankie.cli.client import segment
 from clankie.cli.failures import CommandError
 from clankie.cli.seat_orphans import orphan
@@ -40,7 +41,6 @@ FOREIGN: Final = (
     "CODEX_SESSION_ID",
     "CODEX_TOOL_CALL_ID",
 )
-TMUX: Final = {"darwin": "brew install tmux", "linux": "sudo apt install tmux"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +101,7 @@ def _equipped(adapter: Adapter, wanted: Wanted) -> None:
             install=adapter.install,
         )
     if not wanted.headless and shutil.which("tmux") is None:
-        install = TMUX.get(sys.platform, TMUX["linux"])
+        install = install_tmux()
         raise CommandError(
             f"tmux is not installed. Install it with `{install}`, or open the seat with "
             "--headless.",

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from clankie.core.seat import EventKind
+from clankie.seats import versions
 from clankie.seats.claude import ADAPTER, launch
 from clankie.seats.claude.channel import FLAGS, VARIABLE
 from clankie.seats.launch import NEWEST
@@ -96,7 +97,7 @@ def test_another_version_is_started_with_a_word(client: Client, version: str, no
     (client.root / "bin").mkdir()
     (client.root / "bin" / "claude").symlink_to(program(client.root, version))
     environment = {"HOME": str(client.root), "PATH": str(client.root / "bin")}
-    assert launch.installed(environment) == version
+    assert versions.installed("claude", environment) == version
     said_to_person = ADAPTER.launch(client.place(environment=environment)).notes
     assert len(said_to_person) == notes
     assert all(version in one for one in said_to_person)
@@ -105,18 +106,18 @@ def test_another_version_is_started_with_a_word(client: Client, version: str, no
 def test_a_version_may_be_the_programs_name_or_unknown(client: Client) -> None:
     (client.root / "bin").mkdir()
     environment = {"PATH": str(client.root / "bin")}
-    assert launch.installed(environment) is None
+    assert versions.installed("claude", environment) == ""
     native = client.root / "versions" / "2.1.332"
     native.parent.mkdir()
     native.write_text("#!/bin/sh\n")
     native.chmod(0o755)
     (client.root / "bin" / "claude").symlink_to(native)
-    assert launch.installed(environment) == "2.1.332"
+    assert versions.installed("claude", environment) == "2.1.332"
     plain = client.root / "bin" / "plain" / "claude"
     plain.parent.mkdir()
     plain.write_text("#!/bin/sh\n")
     plain.chmod(0o755)
-    assert launch.installed({"PATH": str(plain.parent)}) is None
+    assert versions.installed("claude", {"PATH": str(plain.parent)}) == ""
 
 
 def test_it_declares_a_way_for_every_kind_of_event() -> None:

@@ -12,15 +12,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import shlex
-import shutil
 import stat
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final
 
 import clankie
+from clankie.seats import versions
 from clankie.seats.claude import channel, registry
 from clankie.seats.launch import NEWEST, Launch
 
@@ -38,7 +37,6 @@ TOOLS: Final = "mcp__plugin_clankie_clankie"
 """What the client calls the tools of our plugin's server; their use is not asked about."""
 LONGEST: Final = 100
 """Characters of a socket's path; the system's own bound is a little above."""
-_VERSION: Final = re.compile(r"\d+\.\d+\.\d+")
 
 
 class PluginMissingError(Exception):
@@ -87,33 +85,9 @@ def plugin() -> Path:
 
 
 def notes(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """What the person should know first."""
-    version = installed(environment)
-    if version is None or version in TESTED:
-        return ()
-    sentence = (
-        f"Claude Code {version} was not tried with this Clankie; {', '.join(TESTED)} were. "
-        "If something looks wrong, say so with both versions."
-    )
-    return (sentence,)
-
-
-def installed(environment: Mapping[str, str]) -> str | None:
-    """The version of the program on the path, as its files say; None when they do not."""
-    found = shutil.which(PROGRAM, path=environment.get("PATH"))
-    if found is None:
-        return None
-    program = Path(found).resolve()
-    if _VERSION.fullmatch(program.name):
-        return program.name
-    for folder in program.parents[:2]:
-        try:
-            named: Any = json.loads((folder / "package.json").read_bytes())
-        except (OSError, ValueError):
-            continue
-        version = cast("dict[str, Any]", named).get("version") if isinstance(named, dict) else None
-        return version if isinstance(version, str) else None
-    return None
+    """What the person should know first. Nothing is said of a version that nobody can tell."""
+    version = versions.installed(PROGRAM, environment)
+    return versions.untried("Claude Code", version, TESTED) if version else ()
 
 
 def socket_path(folder: Path) -> Path:

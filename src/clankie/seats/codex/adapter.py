@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from clankie.core.seat import Activity, Native, SeatEvent
+from clankie.seats import versions
 from clankie.seats.codex import launch, proof
 from clankie.seats.codex import thread as threads
 from clankie.seats.codex.handing import Hands, put, running_turn
@@ -50,7 +51,7 @@ class CodexSeat:
             self._hands.tools.set()  # a server that was joined has started them long ago
         self._questions: dict[str, Pending] = {}
         self._out: asyncio.Queue[Seen | _TurnEnded | None] = asyncio.Queue()
-        self._notes = (*server.notes, *launch.untried(rpc.version))
+        self._notes = (*server.notes, *versions.untried("Codex", rpc.version, launch.TESTED))
         if self._notes:
             self._out.put_nowait(Seen(notes=self._notes))
         same = server.child is None and server.record.thread == thread.id

@@ -73,17 +73,6 @@ def screen(link: str, thread: str, notes: tuple[str, ...] = ()) -> Launch:
     return Launch(argv=("codex", "resume", thread, *options, *remote), notes=notes)
 
 
-def untried(version: str) -> tuple[str, ...]:
-    """A word about a version that was not tried; none for one that was."""
-    if version in TESTED:
-        return ()
-    sentence = (
-        f"Codex {version or 'of an unknown version'} was not tried with this Clankie; "
-        f"{', '.join(TESTED)} was. If something looks wrong, say so with both versions."
-    )
-    return (sentence,)
-
-
 def _toml(text: str) -> str:
     """A basic string of TOML: as in JSON, but for characters beyond the first plane and DEL."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

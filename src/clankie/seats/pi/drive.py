@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import shutil
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, cast
 
+from clankie.seats import versions
 from clankie.seats.folder import Folder
 from clankie.seats.launch import NEWEST, Launch, Means, Place
 from clankie.seats.pi.adapter import DECLARATION, TESTED, PiSeat, Session
@@ -64,8 +63,8 @@ async def _drive(means: Means) -> AsyncGenerator[PiSeat]:
     reading = loop.create_task(link.read())
     try:
         session = await _session(link, folder)
-        version = await asyncio.to_thread(installed, means.place.environment)
-        seat = PiSeat(link, session, means.clock, untried(version))
+        version = await asyncio.to_thread(versions.installed, "pi", means.place.environment)
+        seat = PiSeat(link, session, means.clock, versions.untried("pi", version, TESTED))
         listening = loop.create_task(seat.listen())
         try:
             yield seat
@@ -75,29 +74,6 @@ async def _drive(means: Means) -> AsyncGenerator[PiSeat]:
     finally:
         await _end(link)
         await asyncio.gather(reading, return_exceptions=True)
-
-
-def installed(environment: Mapping[str, str]) -> str:
-    """The version of the program on the path, as the package it lies in says; else empty."""
-    found = shutil.which("pi", path=environment.get("PATH"))
-    above = Path(found).resolve().parents[1] / "package.json" if found else None
-    try:
-        named: object = json.loads(above.read_bytes()) if above is not None else None
-    except (OSError, ValueError):
-        return ""
-    known = cast("dict[str, Any]", named) if isinstance(named, dict) else {}
-    return str(known.get("version", ""))
-
-
-def untried(version: str) -> tuple[str, ...]:
-    """A word about a version that was not tried; none for one that was."""
-    if version in TESTED:
-        return ()
-    sentence = (
-        f"pi {version or 'of an unknown version'} was not tried with this Clankie; "
-        f"{', '.join(TESTED)} was. If something looks wrong, say so with both versions."
-    )
-    return (sentence,)
 
 
 def _kept(place: Place) -> str:
