@@ -34,14 +34,6 @@ LEFT: Final = "seat_left"
 GONE: Final = "harness_gone"
 _TO_COME: Final = frozenset({SeatState.ATTEMPTING, SeatState.UNCERTAIN})
 _HAS_IT: Final = frozenset({SeatState.TAKEN, SeatState.ACCEPTED})
-_SPAN_STATES: Final = {
-    SpanState.OPEN: SeatState.REFUSED,
-    SpanState.NONE: SeatState.RELEASED,
-    SpanState.ATTEMPTING: SeatState.ATTEMPTING,
-    SpanState.UNRESOLVED: SeatState.UNCERTAIN,
-    SpanState.DELIVERED: SeatState.DELIVERED,
-    SpanState.UNCERTAIN: SeatState.UNCERTAIN,
-}
 _WHY: Final = {
     SeatState.ATTEMPTING: "unacknowledged",
     SeatState.TAKEN: NO_ANSWER,
@@ -207,7 +199,7 @@ def _span(
         head = _head(tx, span.conversation)
         handoffs.move(tx, head, span, said)
         heads.save(tx, head)
-    return _SPAN_STATES[SpanState(span.state)]
+    return span.at_seat
 
 
 def _lapse_span(tx: Transaction, seat: str, span: Span, attempt: int) -> SeatState:
@@ -217,7 +209,7 @@ def _lapse_span(tx: Transaction, seat: str, span: Span, attempt: int) -> SeatSta
         head = _head(tx, span.conversation)
         handoffs.move(tx, head, span, SpanEvent.LAPSED)
         heads.save(tx, head)
-    return _SPAN_STATES[SpanState(span.state)]
+    return span.at_seat
 
 
 def _head(tx: Transaction, conversation: str) -> Head:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from clankie.core.conversation import SYSTEM, Handoff, Message, Role
+from clankie.core.delivery import SeatState
 from clankie.core.errors import TransitionRefusedError
 from clankie.core.handoff import (
     CLOSED,
@@ -48,6 +49,14 @@ _SAVE: Final = """
 UPDATE span SET state = ?, from_cursor = ?, to_cursor = ?, asked_at = ?, ended_at = ?, tries = ?,
   content = ?, seat = ?, occupant = ?, binding = ?, poll_id = ?
 WHERE id = ? AND state = ?"""
+_AT_SEAT: Final = {
+    SpanState.OPEN: SeatState.REFUSED,
+    SpanState.NONE: SeatState.RELEASED,
+    SpanState.ATTEMPTING: SeatState.ATTEMPTING,
+    SpanState.UNRESOLVED: SeatState.UNCERTAIN,
+    SpanState.DELIVERED: SeatState.DELIVERED,
+    SpanState.UNCERTAIN: SeatState.UNCERTAIN,
+}
 _ENDED: Final = CLOSED | {SpanState.NONE}
 
 
@@ -69,6 +78,11 @@ class Span:
     occupant: str | None = None
     binding: str | None = None
     poll_id: str | None = None
+
+    @property
+    def at_seat(self) -> SeatState:
+        """As the attempt that it is to its seat."""
+        return _AT_SEAT[SpanState(self.state)]
 
 
 def read(run: Run, span: str) -> Span | None:

@@ -6,13 +6,14 @@ place. So the same poll reads the same page, and nothing is written but the move
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from clankie.core.admission import ADDRESSED, Origin
 from clankie.core.conversation import Kind
 from clankie.core.delivery import SeatState
 from clankie.core.handoff import IN_FLIGHT, SpanState
-from clankie.core.mailbox import page, policy_of
+from clankie.core.mailbox import Policy, page, policy_of, size
 from clankie.host.seatstore import Taken
 from clankie.store.sqlite import (
     attempts,
@@ -29,7 +30,7 @@ from clankie.store.sqlite import (
 from clankie.store.sqlite.inputs import Input
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
 
     from clankie.core.mailbox import Batch
     from clankie.core.seat import SeatEvent
@@ -91,10 +92,8 @@ def _fresh(
     tx: Transaction, head: Head, seat: Seat, ask: Ask, limits: SeatLimits
 ) -> Sequence[SeatEvent]:
     stored = [Input(*row) for row in tx.rows(_STORED, (seat.id,))]
-    known = {one.id: one for one in _allowed(tx, seat, ask, stored)}
-    policy = policy_of(head.id, Kind(head.kind))
-    waiting = [seat_events.waiting(one) for one in known.values()]
-    chosen = page(waiting, policy, limits, responding=ask.responding)
+    known = {one.id: one for one in stored if one.origin != Origin.ROOM or one.id in ask.cleared}
+    chosen = _chosen(tx, head, seat, ask, limits, list(known.values()))
     if not chosen:
         return ()
     _pin(tx, head, seat)
@@ -107,23 +106,36 @@ def _fresh(
     return [seat_events.of(tx.run, one, limits) for one in attempted]
 
 
+def _chosen(
+    tx: Transaction,
+    head: Head,
+    seat: Seat,
+    ask: Ask,
+    limits: SeatLimits,
+    stored: Sequence[Input],
+) -> Sequence[Batch]:
+    """The conversation's own mail by its policy, and what is for this occupant alone by a worker's.
+
+    The latter goes first into the page's bounds and last into the page.
+    """
+    waiting = [seat_events.waiting(one) for one in stored]
+    alone = [one for one in waiting if one.reach in ADDRESSED]
+    own = [one for one in waiting if one.reach not in ADDRESSED]
+    blocker = offers.reserved(tx, seat.occupant.id) if alone else None
+    unresolved = () if blocker is None else (blocker,)
+    last = page(alone, Policy.WORKER, limits, responding=ask.responding, unresolved=unresolved)
+    room = replace(
+        limits,
+        page_events=limits.page_events - len(last),
+        page_bytes=limits.page_bytes - sum(map(size, last)),
+    )
+    policy = policy_of(head.id, Kind(head.kind))
+    return [*page(own, policy, room, responding=ask.responding), *last]
+
+
 def _pin(tx: Transaction, head: Head, seat: Seat) -> None:
     """What this session writes from now on may be about this conversation: it goes there."""
     sessions.pin(tx, head, seat.harness, seat.occupant.native.session_id)
-
-
-def _allowed(tx: Transaction, seat: Seat, ask: Ask, stored: Iterable[Input]) -> Iterator[Input]:
-    """Rooms whose authority was checked; of mail for this occupant alone, one at a time."""
-    occupant = seat.occupant.id
-    reserved = offers.reserved(tx, occupant) is not None
-    for one in stored:
-        if one.origin == Origin.ROOM and one.id not in ask.cleared:
-            continue
-        if one.reach in ADDRESSED:
-            if reserved:
-                continue
-            reserved = True
-        yield one
 
 
 def _give(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from clankie.core.admission import Mode, Origin, Reach
 from clankie.core.conversation import Author, Principal
 from clankie.core.delivery import SeatState
-from clankie.core.handoff import SOURCE, SpanState
+from clankie.core.handoff import SOURCE
 from clankie.core.mailbox import Policy, Waiting, page
 from clankie.core.seat import EventKind, SeatEvent
 from clankie.host.seatstore import InFlight
@@ -26,10 +26,6 @@ if TYPE_CHECKING:
     from clankie.store.sqlite.sql import Database
 
 _GENERATION: Final = "SELECT max(generation) FROM node WHERE dead = 0"
-_STATES: Final = {
-    SpanState.ATTEMPTING: SeatState.ATTEMPTING,
-    SpanState.UNRESOLVED: SeatState.UNCERTAIN,
-}
 
 
 def waiting(one: Input) -> Waiting:
@@ -104,7 +100,7 @@ def in_flight(connection: Database, seat: str | None) -> Sequence[InFlight]:
             InFlight(
                 seat=one.seat or "",
                 event=of_span(run, one, limits),
-                state=_STATES[SpanState(one.state)],
+                state=one.at_seat,
                 since=moment(one.asked_at or one.opened_at),
             )
             for one in spans
