@@ -6,15 +6,21 @@ killed; the machine decides what the service is doing then, so a seed does not r
 """
 
 import argparse
+import json
 import secrets
+import signal
+import subprocess
 import sys
 import threading
+from collections import Counter
 from dataclasses import dataclass, field
+from pathlib import Path
 from random import Random
 from typing import Any
 
 from process.checker import Account
 from process.model import ModelServer
+from process.seat import HEAD, ScriptedSeat
 from process.service import Place, Service
 from process.wire import Client, GoneError
 
@@ -24,8 +30,12 @@ DUPLICATES = 0.25
 OUTSTANDING = 6
 """Inputs of a loader after which it waits for the last of them."""
 MOST_BETWEEN_KILLS = 80
+BRIDGES = 0.6
+"""How often the bridge of the seat is killed shortly before the service."""
 PATIENCE = 60.0
 COMMANDS = {"say": 10, "mark": 10, "wake": 3, "fragile": 1, "break": 1}
+SEATS = {"hold": 1.0, "grace": 0.5, "acknowledge": 2.0, "reply": 2.0, "silent_turn": 1.0}
+"""Short waits for the seat: whatever it leaves has to come to its end."""
 RETRIED = frozenset({"service_shutting_down", "admission_backpressure"})
 
 
@@ -57,6 +67,8 @@ class Run:
     seed: int
     conversations: list[str] = field(default_factory=list)
     kills: int = 0
+    bridges: int = 0
+    given: int = 0
     duplicates: int = 0
     wrong: list[str] = field(default_factory=list)
     up: threading.Event = field(default_factory=threading.Event)
@@ -75,6 +87,75 @@ class Run:
         self.up.clear()
         self.service.kill()
         self.kills += 1
+
+
+class Seat:
+    """A seat at the head: one process of its bridge after the other, each of them killed."""
+
+    def __init__(self, run: Run) -> None:
+        self._load = run
+        self._folder = run.place.root / "seat"
+        self._given = run.place.root / "given"
+        self._process: subprocess.Popen[bytes] | None = None
+        self._listening: list[threading.Thread] = []
+
+    def open(self, service: Service) -> None:
+        """Registered, attached, and asking."""
+        seat = ScriptedSeat(service.client).open()
+        self._folder.mkdir()
+        kept = {"seat": seat.id, "token": seat.token()}
+        (self._folder / "seat.json").write_text(json.dumps(kept), encoding="utf-8")
+        self.start()
+
+    def start(self) -> None:
+        """The next process of its bridge."""
+        self._load.bridges += 1
+        home, start = self._load.place.home, str(self._load.bridges)
+        command = [sys.executable, "-P", "-m", "process.bridge", str(home), str(self._folder)]
+        self._process = subprocess.Popen(
+            [*command, str(self._given), start],
+            env=self._load.place.environ(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        listening = threading.Thread(target=self._listen, args=(self._process,), daemon=True)
+        listening.start()
+        self._listening.append(listening)
+
+    def _listen(self, process: "subprocess.Popen[bytes]") -> None:
+        assert process.stdout is not None
+        for _ in process.stdout:
+            self._load.observed.one_more()
+
+    def kill(self) -> None:
+        """SIGKILL, and wait for the end."""
+        if self._process is None:
+            return
+        self._process.send_signal(signal.SIGKILL)
+        self._process.wait(PATIENCE)
+        self._listening[-1].join(PATIENCE)
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
+        self._process = None
+
+    def wrong(self, account: Account) -> None:
+        """Nothing was given twice, and nothing that ran was given too."""
+        given = Counter(one["event"] for one in _lines(self._given))
+        self._load.given = given.total()
+        ran = {one["delivery"] for one in _lines(self._load.place.effects) if one["what"] == "run"}
+        for name, times in given.items():
+            if times > 1 or (name in ran and not name.startswith("captain/")):
+                account.twice += 1
+                said = f"{name}: given to the seat {times} times, and ran: {name in ran}"
+                account.violations.append(said)
+
+
+def _lines(path: Path) -> list[dict[str, str]]:
+    if not path.exists():
+        return []
+    whole = path.read_bytes().rpartition(b"\n")[0]
+    return [json.loads(line) for line in whole.splitlines() if line]
 
 
 class Loader(threading.Thread):
@@ -99,7 +180,7 @@ class Loader(threading.Thread):
         (command,) = self._random.choices(list(COMMANDS), list(COMMANDS.values()))
         body = {
             "text": f"{command} [{delivery}]",
-            "conversation": self._random.choice(self._load.conversations),
+            "conversation": self._random.choice([*self._load.conversations, HEAD, HEAD, HEAD]),
             "mode": self._random.choice(["auto", "auto", "auto", "queue", "steer"]),
         }
         times = 2 if self._random.random() < DUPLICATES else 1
@@ -136,9 +217,12 @@ class Loader(threading.Thread):
         self._load.observed.one_more()
 
 
-def prepare(run: Run) -> None:
-    """Conversations, and wakes that come at once."""
-    client = run.start().client
+def prepare(run: Run, seat: Seat) -> None:
+    """Conversations, a seat at the head, and wakes that come at once."""
+    service = run.start()
+    client = service.client
+    client.set("seats", **SEATS)
+    seat.open(service)
     client.set("wakes", soonest=0, first_backoff=0.1, attempts=2, waiting=1_000)
     run.conversations.append("global-default")
     for number in range(1, CONVERSATIONS):
@@ -147,7 +231,7 @@ def prepare(run: Run) -> None:
         run.conversations.append(made.body["id"])
 
 
-def settle(run: Run) -> Account:
+def settle(run: Run, seat: Seat) -> Account:
     """Let everything come to its end, then count."""
     assert run.service is not None
     client = run.service.client
@@ -157,9 +241,11 @@ def settle(run: Run) -> Account:
     while busy := _busy(client):
         path = f"/v1/conversations/{busy[0]['id']}/events?after={busy[0]['cursor']}&wait=5"
         client.ask("GET", path)
+    seat.kill()
     account = run.place.account(run.service)
     account.violations += run.wrong
-    odd = account.failures.keys() - {"failed model_request_refused"}
+    seat.wrong(account)
+    odd = account.failures.keys() - {"failed model_request_refused", "failed refused_by_seat"}
     account.violations += [f"some attempt {one}, which nobody asked for" for one in sorted(odd)]
     return account
 
@@ -177,7 +263,8 @@ def random_kills(rounds: int, seed: int) -> tuple[Run, Account]:
     observed = Observed()
     with Place(ModelServer(observed.one_more)) as place:
         run = Run(place, observed, seed)
-        prepare(run)
+        seat = Seat(run)
+        prepare(run, seat)
         loaders = [Loader(run, number) for number in range(LOADERS)]
         for loader in loaders:
             loader.start()
@@ -185,6 +272,10 @@ def random_kills(rounds: int, seed: int) -> tuple[Run, Account]:
         try:
             for _ in range(rounds):
                 observed.wait_for(moments.randint(1, MOST_BETWEEN_KILLS))
+                if moments.random() < BRIDGES:
+                    seat.kill()
+                    seat.start()
+                    observed.wait_for(moments.randint(1, 9))
                 run.kill()
                 run.start()
         finally:
@@ -192,7 +283,10 @@ def random_kills(rounds: int, seed: int) -> tuple[Run, Account]:
             run.up.set()
             for loader in loaders:
                 loader.join(PATIENCE)
-        return run, settle(run)
+        try:
+            return run, settle(run, seat)
+        finally:
+            seat.kill()
 
 
 def table(run: Run, account: Account) -> str:
@@ -202,6 +296,8 @@ def table(run: Run, account: Account) -> str:
     rows = [
         ("seed", run.seed),
         ("kills", run.kills),
+        ("  of bridges", run.bridges - 1),
+        ("given to the seat", run.given),
         ("inputs", account.inputs),
         ("  sent twice", run.duplicates),
         ("  wakes", account.wakes),

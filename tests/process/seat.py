@@ -63,6 +63,11 @@ class ScriptedSeat:
         self._client = _Seated(self.owner.home, token=str(made.body["token"]))
         return self
 
+    def sits(self, seat: str, token: str, bridge: int) -> None:
+        """Go on as the bridge of this number of a seat that was opened before."""
+        self.id, self.binding = seat, BINDINGS.format(bridge)
+        self._client = _Seated(self.owner.home, token=token)
+
     def token(self) -> str:
         """Its own, as the service gave it."""
         return self._client.token
