@@ -61,12 +61,13 @@ async def seated(
     conversation: str = HEAD,
     sits: Occupant | None = None,
     expected: str | None = None,
+    **more: Any,
 ) -> Standing:
     """A seat that registered and sits at a conversation, as it stands: live."""
     sits = sits or occupant(session=f"n-{name}")
     grant = grant_of(world, conversation, secret=f"g-{name}", expected=expected)
     await store.seats.add_grant(grant)
-    seat = seat_of(world, name, sits, granted=conversation)
+    seat = seat_of(world, name, sits, granted=conversation, **more)
     await store.seats.register(grant, seat, token_of(world, name), f"sha-{name}")
     return Standing(seat=name, occupant=sits.id, presence=Presence.LIVE)
 

@@ -12,7 +12,7 @@ from clankie.core.delivery import InputState, SeatState, ServiceState
 from clankie.core.errors import TransitionRefusedError
 from clankie.core.handoff import SOURCE
 from clankie.core.ids import HEAD
-from clankie.core.seat import Activity, Entry, EntryKind, SeatEvent
+from clankie.core.seat import Activity, Capabilities, Entry, EntryKind, EventKind, SeatEvent
 from clankie.core.seat_errors import (
     EventNotFoundError,
     SeatNotFoundError,
@@ -196,6 +196,37 @@ async def test_a_refused_handoff_is_open_again_and_is_sealed_anew(
     assert await store.mail.ack("s-1", event.id, 2, BRIDGE) is SeatState.DELIVERED
     with pytest.raises(TransitionRefusedError):
         await store.mail.refuse("s-1", event.id, 2, BRIDGE, "busy")
+
+
+async def test_a_handoff_that_is_always_refused_holds_nothing_back_for_ever(
+    store: Store, world: World
+) -> None:
+    # proves: HAND-6, SEAT-3
+    standing = await seated(store, world)
+    await store.seats.projected("s-1", "n-s-1", (await store.conversations.get(HEAD)).cursor)
+    await ran(store, "w-1", "Wake")
+    await offered(store, standing, "m-1")
+    for n in (1, 2, 3):
+        event = await one_handoff(store, f"p-{n}")
+        assert event.attempt == n
+        await store.mail.refuse("s-1", event.id, n, BRIDGE, "busy")
+    assert [one.id for one in await poll(store, poll_id="p-4")] == ["m-1"]
+    assert await poll(store, poll_id="p-5") == []
+    await world.clock.advance(60)
+    assert (await one_handoff(store, "p-6")).attempt == 4
+
+
+async def test_a_harness_that_takes_no_messages_is_given_no_handoff(
+    store: Store, world: World
+) -> None:
+    # proves: HAND-3, SEAT-3
+    can = Capabilities(kinds=frozenset({EventKind.TURN}))
+    standing = await seated(store, world, capabilities=can)
+    await store.seats.projected("s-1", "n-s-1", (await store.conversations.get(HEAD)).cursor)
+    await ran(store, "w-1", "Wake")
+    await offered(store, standing, "m-1")
+    assert [one.id for one in await poll(store)] == ["m-1"]
+    assert await spans(store) == ["open"]
 
 
 async def test_only_who_was_given_it_acknowledges_a_handoff(store: Store, world: World) -> None:

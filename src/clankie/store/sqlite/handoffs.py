@@ -23,6 +23,7 @@ from clankie.core.handoff import (
     to_be_said,
     unproven,
 )
+from clankie.core.seat import EventKind
 from clankie.store.sqlite import events, service_turns
 from clankie.store.sqlite.inputs import record
 
@@ -57,6 +58,10 @@ _AT_SEAT: Final = {
     SpanState.DELIVERED: SeatState.DELIVERED,
     SpanState.UNCERTAIN: SeatState.UNCERTAIN,
 }
+PATIENCE: Final = 3
+"""Refusals of one handoff after which it is not given out again at once."""
+PAUSE: Final = 60_000
+"""Milliseconds until it is tried once more then."""
 _ENDED: Final = CLOSED | {SpanState.NONE}
 
 
@@ -127,9 +132,11 @@ def _open(tx: Transaction, head: Head, cursor: int) -> None:
 
 
 def seal(tx: Transaction, head: Head, seat: Seat, ask: Ask, budget: int) -> Span | None:
-    """Seal the open span for this poll; None when there is nothing to tell."""
+    """Seal the open span for this poll; None when there is nothing to tell, or not to this seat."""
     span = current(tx, head)
     if span is None or span.state != SpanState.OPEN or head.harness_cursor is None:
+        return None
+    if EventKind.MESSAGE not in seat.capabilities.kinds or _declined(tx, span, seat):
         return None
     turns = service_turns.ended_above(tx, head, head.harness_cursor, budget)
     if not turns:
@@ -141,6 +148,15 @@ def seal(tx: Transaction, head: Head, seat: Seat, ask: Ask, budget: int) -> Span
     span.asked_at, span.tries = tx.at, span.tries + 1
     move(tx, head, span, SpanEvent.SEALED)
     return span
+
+
+def _declined(tx: Transaction, span: Span, seat: Seat) -> bool:
+    """Whether this session refused it again and again, and a moment ago.
+
+    Then what waits behind it goes out: else nothing would reach the seat, nor any other driver.
+    """
+    same = span.tries >= PATIENCE and span.occupant == seat.occupant.id
+    return same and tx.at < (span.asked_at or 0) + PAUSE
 
 
 def move(tx: Transaction, head: Head, span: Span, event: SpanEvent) -> SpanState:
