@@ -10,7 +10,7 @@ TIMES = st.one_of(st.none(), st.integers(0, 20).map(float))
 
 
 def test_a_name_rings_once_at_the_last_moment_that_was_said() -> None:
-    alarms = Alarms()
+    alarms = Alarms[str]()
     alarms.put("a", 5.0)
     alarms.put("b", 3.0)
     alarms.put("a", 9.0)
@@ -22,7 +22,7 @@ def test_a_name_rings_once_at_the_last_moment_that_was_said() -> None:
 
 
 def test_only_a_sooner_moment_is_news() -> None:
-    alarms = Alarms()
+    alarms = Alarms[str]()
     alarms.put("a", 5.0)
     assert alarms.changed.is_set()
     alarms.changed.clear()
@@ -34,11 +34,24 @@ def test_only_a_sooner_moment_is_news() -> None:
     assert alarms.changed.is_set()
 
 
+def test_moments_that_are_moved_a_thousand_times_ring_once_and_in_order() -> None:
+    alarms = Alarms[str]()
+    for n in range(1_000):
+        alarms.put("far", 9_000.0 - n)
+        alarms.put("near", 10.0 + n % 2)
+        alarms.put("never", 5.0)
+        alarms.put("never", None)
+    assert alarms.next() == 11.0
+    assert alarms.due(8_000.0) == ["near"]
+    assert alarms.due(8_001.0) == ["far"]
+    assert alarms.next() is None
+
+
 @given(st.lists(st.tuples(NAMES, TIMES), max_size=40), st.integers(0, 20))
 def test_what_is_due_is_what_a_plain_table_says(
     puts: list[tuple[str, float | None]], now: int
 ) -> None:
-    alarms, table = Alarms(), dict[str, float]()
+    alarms, table = Alarms[str](), dict[str, float]()
     for name, at in puts:
         alarms.put(name, at)
         if at is None:

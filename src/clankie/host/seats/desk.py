@@ -84,6 +84,10 @@ class Uncounted:
     seat: str
 
 
+Alarm = AtChair | PollEnds | Overdue | Sweep | Uncounted
+"""Everything that is looked at again by the passing of time."""
+
+
 class Desk:
     """Implements the port Seats. Everything here happens on the event loop, between two awaits."""
 
@@ -91,7 +95,7 @@ class Desk:
         self._clock, self._limits = clock, limits
         self._chairs: dict[str, Chair] = {}
         self._places: dict[str, str] = {}
-        self.alarms = Alarms()
+        self.alarms = Alarms[Alarm]()
         self.given: dict[Overdue, Given] = {}
         self.questions: dict[str, Approval] = {}
         self.watched = asyncio.Event()

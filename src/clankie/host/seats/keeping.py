@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, assert_never
 
 from clankie.core import binding
 from clankie.core.conversation import timestamp
@@ -26,12 +26,12 @@ from clankie.host.seats.news import driver_changed
 from clankie.host.waiting import event_within, to_the_end
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
     from datetime import datetime
 
     from clankie.host.captain import Captain
     from clankie.host.house import House
     from clankie.host.seats.chair import Chair
+    from clankie.host.seats.desk import Alarm
     from clankie.host.seatstore import InFlight
 
 FAULT_PAUSE: Final = 1.0
@@ -121,7 +121,7 @@ async def tend(house: House, captain: Captain) -> None:
             await event_within(house.clock, alarms.changed, soonest - house.clock.monotonic())
 
 
-async def _ring(house: House, name: Hashable) -> None:
+async def _ring(house: House, name: Alarm) -> None:
     try:
         await _rung(house, name)
     except SeatNotFoundError:
@@ -133,7 +133,7 @@ async def _ring(house: House, name: Hashable) -> None:
         journal.warn("seat could not be looked at", name=str(name), why=error.detail)
 
 
-async def _rung(house: House, name: Hashable) -> None:
+async def _rung(house: House, name: Alarm) -> None:
     match name:
         case PollEnds(seat=seat):
             house.desk.chair(seat).look()
@@ -143,9 +143,11 @@ async def _rung(house: House, name: Hashable) -> None:
             await _count(house, seat)
         case Overdue():
             await to_the_end(_lapse(house, name))
-        case _:
+        case Sweep():
             house.desk.alarms.put(Sweep(), house.clock.monotonic() + SWEEP)
             await to_the_end(_sweep(house))
+        case _:
+            assert_never(name)
 
 
 async def look(house: House, chair: Chair) -> None:
