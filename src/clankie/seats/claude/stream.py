@@ -56,7 +56,7 @@ class Stream:
         self._declaration = declaration
         self._open: dict[str, Expected] = {}
         self._questions: dict[str, Json] = {}
-        self._stopped: set[str] = set()
+        self._stops: dict[str, bool] = {}
 
     @classmethod
     @asynccontextmanager
@@ -156,18 +156,23 @@ class Stream:
         if expected is None or not expected.shown:
             return False
         request = self._means.ids.new("stop")
-        row = {"subtype": "interrupt"}
+        self._stops[request] = False
         try:
-            await self._child.send(
-                {"type": "control_request", "request_id": request, "request": row}
-            )
+            return await self._stop(request)
+        finally:
+            del self._stops[request]
+
+    async def _stop(self, request: str) -> bool:
+        row = {"type": "control_request", "request_id": request}
+        try:
+            await self._child.send({**row, "request": {"subtype": "interrupt"}})
         except (EndedError, OSError):
             return False
         clock = self._means.clock
         until = clock.monotonic() + STOP
-        while request not in self._stopped and clock.monotonic() < until:
+        while not self._stops[request] and clock.monotonic() < until:
             await clock.sleep(POLL)
-        return request in self._stopped
+        return self._stops[request]
 
     async def answer(self, question: str, *, approve: bool) -> bool:
         """Answer what it asked for leave to do; False where it no longer asks."""
@@ -226,8 +231,9 @@ class Stream:
         return True
 
     def _answered(self, response: Json) -> None:
-        if response.get("subtype") == "success":
-            self._stopped.add(str(response.get("request_id")))
+        request = str(response.get("request_id"))
+        if response.get("subtype") == "success" and request in self._stops:
+            self._stops[request] = True
 
     def _ended_turn(self) -> None:
         self._watch.rest()
