@@ -201,3 +201,23 @@ async def test_an_ask_is_stored_now_and_then_and_not_with_each_poll(
             await seat.poll(1)
         await clock.sleep(0.1)
         assert stands.calls.count("asked") == 2
+
+
+@virtual
+async def test_a_poll_that_does_not_wait_takes_only_for_the_bridge_that_is_bound(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: SEAT-4, SEAT-6
+    async with Machine(tmp_path, clock).on() as hall:
+        seat = await opened(hall)
+        await seat.poll(1)
+        await hall.send("hello", "m-1")
+        await clock.sleep(1)
+        other = Bridge(hall, seat.seat, seat.native, binding="b-2")
+        assert (await other.poll(0)).events == ()
+        assert [one.id for one in (await seat.poll(0)).events] == ["m-1"]
+        await hall.send("hello again", "m-2")
+        # Its grace is over, its hold is not.
+        await clock.sleep(35)
+        assert (await seat.poll(0)).events == ()
+        assert (await seat.takes()).id == "m-2"

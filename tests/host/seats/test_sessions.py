@@ -160,14 +160,18 @@ async def test_a_start_without_the_conversation_moves_nothing(
 
 
 @virtual
-async def test_a_detached_seat_may_read_where_it_was_opened_for(
+async def test_a_seat_that_is_attached_nowhere_reads_no_log_and_is_told_so(
     clock: FakeClock, tmp_path: Path
 ) -> None:
-    # proves: HAND-2
+    # proves: HAND-2, SEAT-2
     async with Machine(tmp_path, clock).on() as hall:
         await hall.send("hello", "m-1")
         await hall.ended("m-1")
         seat = await opened(hall)
         await seat.detach()
         begun = await seat.starts()
-        assert "re: hello" in begun.text
+        assert "# Who you are" in begun.text
+        assert "drives no conversation now" in begun.text
+        assert "hello" not in begun.text
+        await seat.attach()
+        await seat.nothing()

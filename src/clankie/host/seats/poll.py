@@ -161,7 +161,7 @@ async def _looked(house: House, chair: Chair, one: _Poll) -> Page:
     """Whatever there is for it now."""
     events: tuple[SeatEvent, ...] = ()
     now = house.desk.now()
-    if chair.seat.conversation is not None and not chair.parked(now.wall):
+    if _may_take(house, chair, one) and not chair.parked(now.wall):
         cleared = await _cleared(house, chair)
         events = await to_the_end(_taken(house, chair, one, cleared))
     told = chair.told
@@ -173,6 +173,14 @@ async def _looked(house: House, chair: Chair, one: _Poll) -> Page:
         chair.interrupts = [each for each in chair.interrupts if each not in told.interrupts]
         chair.decisions = [each for each in chair.decisions if each not in told.decisions]
     return page
+
+
+def _may_take(house: House, chair: Chair, one: _Poll) -> bool:
+    """One that does not wait takes only for the bridge that is bound already."""
+    if chair.seat.conversation is None:
+        return False
+    now = house.clock.monotonic()
+    return one.ask is not None or law.bound(chair.asking, house.desk.limits, now) == one.binding
 
 
 async def _taken(

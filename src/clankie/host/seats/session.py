@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from clankie.core.seat_errors import EventNotFoundError, OccupantChangedError, SessionConflictError
 from clankie.core.session import Continuity, continues
@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 
     from clankie.host.house import House
     from clankie.host.seats.chair import Chair
+
+
+_OF_A_PLACE: Final = frozenset({"reach", "conversation"})
+_NOWHERE: Final = (
+    "This session drives no conversation now: what is said here reaches no log until its owner "
+    "attaches the seat again."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +47,24 @@ async def start(
     await to_the_end(_continued(house, chair, session_id, source))
     if chair.seat.stale:
         raise SessionConflictError(session_id)
-    place = chair.seat.conversation or chair.seat.granted
-    here = await house.store.conversations.get(place)
-    text = await selfstate.prompt(house, place, tuple(sections))
-    # Read before the words were: what came between stands in both, and nothing is skipped.
-    shown = "conversation" in sections and chair.seat.conversation is not None
+    text, cursor = await _shown(house, chair, tuple(sections))
     name = house.ids.new("p")
-    chair.keep_projection(name, session_id, here.cursor if shown else None)
+    chair.keep_projection(name, session_id, cursor)
     return Projected(text, name)
+
+
+async def _shown(house: House, chair: Chair, sections: tuple[str, ...]) -> tuple[str, int | None]:
+    """What a session is told, and how far that shows the log of its conversation."""
+    place = chair.seat.conversation
+    if place is None:
+        # It reads no log that it does not drive, wherever it was opened for.
+        of_itself = tuple(one for one in sections if one not in _OF_A_PLACE)
+        words = await selfstate.prompt(house, chair.seat.granted, of_itself)
+        return f"{words}\n{_NOWHERE}\n".lstrip(), None
+    # Read before the words are: what comes between stands in both, and nothing is skipped.
+    here = await house.store.conversations.get(place)
+    words = await selfstate.prompt(house, place, sections)
+    return words, here.cursor if "conversation" in sections else None
 
 
 async def confirm(house: House, seat: str, projection_id: str) -> None:
