@@ -40,19 +40,13 @@ def readable(event: SeatEvent, ids: Ids) -> SeatEvent:
     else:
         parts.append(_framed(newest, ids))
     parts += [note for note in (one.note for one in event.pieces) if note is not None]
-    return replace(event, content="\n\n".join(parts), attribution=_attribution(event, newest))
+    return replace(event, content="\n\n".join(parts))
 
 
 def _framed(piece: Piece, ids: Ids) -> str:
     author = _named(piece.author.principal, piece.author.id)
     whole = Untrusted(source=piece.source, author=author, text=piece.text, name=piece.name)
     return framed(whole, ids)
-
-
-def _attribution(event: SeatEvent, newest: Piece) -> dict[str, str]:
-    author = newest.author
-    known = {"principal": author.principal.value, "id": author.id, "name": newest.name}
-    return {**{key: value for key, value in known.items() if value}, **event.attribution}
 
 
 def _named(principal: Principal, name: str = "") -> str:

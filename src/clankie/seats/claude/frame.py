@@ -9,12 +9,11 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Final
 
+from clankie.core.handoff import SOURCE
 from clankie.core.seat import EventKind
 
 if TYPE_CHECKING:
     from clankie.core.seat import SeatEvent
-
-HANDOFF: Final = "service-handoff"
 
 _WHO: Final = {
     EventKind.TURN: (
@@ -42,7 +41,7 @@ _NO_REPLY: Final = "It wants no reply through a tool."
 
 def framed(event: SeatEvent) -> str:
     """The words for the model. They name the event, so no two events have the same."""
-    who = _HANDOFF if event.source == HANDOFF else _WHO[event.kind]
+    who = _HANDOFF if event.source == SOURCE else _WHO[event.kind]
     sentences = [who]
     if event.steer:
         sentences.append(_JOINS)
