@@ -188,7 +188,7 @@ def test_a_limit_ends_the_message_and_the_rest_goes_on_without_the_seat(one: Cod
             receipt = await life.ends(delivery, "failed")
             assert receipt["code"] == "usage_limited"
             assert life.attempts(delivery) == [("seat", "failed")]
-            assert life.notices().count("seat_parked") == 1
+            await until(lambda: life.notices().count("seat_parked") == 1)
             # It is not run again by anybody; what comes next runs on the service lane.
             other = life.says("what next?")
             await life.ends(other)
