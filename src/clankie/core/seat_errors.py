@@ -96,6 +96,6 @@ class SessionConflictError(RefusedError):
     def __init__(self, session: str) -> None:
         super().__init__(
             f"The native session {session!r} belongs to another conversation, or was retired by a "
-            "reset. Start a new one with `clankie seat open --new`.",
+            "reset. Begin a new session in the harness, or open the seat again without --resume.",
             session=session,
         )
