@@ -457,6 +457,28 @@ async def test_a_question_that_was_answered_at_the_harness_is_withdrawn(bench: M
     assert any("q-1: the owner still sees it" in line for line in table.log)
 
 
+async def test_a_harness_that_ends_in_the_middle_of_a_page_gets_the_rest_refused(
+    bench: Make,
+) -> None:
+    harness = FakeHarness()
+    gone = Observation(session_id="s", ended=True)
+
+    def decide(one: SeatEvent) -> Handed:
+        if one.id == "a":
+            harness.show(Seen(observation=gone))
+            return Taken(proof="row")
+        return Refused("it has ended")
+
+    harness._decide = decide
+    table = bench(Page(events=[event("a"), event("b"), event("c")]), harness=harness)
+    assert await table.ending() is Ending.ENDED
+    assert [(what, name) for what, name, _ in table.service.said] == [
+        ("ack", "a"),
+        ("refuse", "b"),
+        ("refuse", "c"),
+    ]
+
+
 async def test_a_new_session_is_told_before_its_rows_are_sent(bench: Make) -> None:
     table = bench()
     table.harness.show(Seen(observation=Observation(session_id="s-2", source="clear")))

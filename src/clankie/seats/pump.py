@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from clankie.seats.asking import Asking
 from clankie.seats.ending import Ending
-from clankie.seats.handing import Handing
+from clankie.seats.handing import HAND_OVER, Handing
 from clankie.seats.patience import INSIST, Patience
 from clankie.seats.service import Answered, AnsweredError, SeatWireError
 from clankie.seats.telling import Telling
@@ -74,6 +74,8 @@ class Pump:
     ) -> None:
         self._service, self._harness, self._journal = service, harness, journal
         self._with = workings
+        self._free = asyncio.Event()
+        self._free.set()
 
     async def run(self) -> Ending:
         """Work until the seat or the harness ends; says why."""
@@ -84,10 +86,21 @@ class Pump:
             tasks = {polling, watching}
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             first = watching if watching.done() else polling
+            if first is watching:
+                await self._page_is_done()
             for task in tasks:
                 task.cancel()
             telling.stop()
         return first.result()
+
+    async def _page_is_done(self) -> None:
+        """Finish the page that is being handed over: what a dead harness cannot get is refused."""
+        async with asyncio.TaskGroup() as tasks:
+            free = tasks.create_task(self._free.wait())
+            timer = tasks.create_task(self._with.clock.sleep(HAND_OVER))
+            await asyncio.wait({free, timer}, return_when=asyncio.FIRST_COMPLETED)
+            free.cancel()
+            timer.cancel()
 
     def _telling(self, group: asyncio.TaskGroup) -> Telling:
         return Telling(
@@ -119,8 +132,12 @@ class Pump:
             page = await asking.page()
             if isinstance(page, Ending):
                 return page
-            await self._orders(page)
-            await self._hand_all(page, handing, telling)
+            self._free.clear()
+            try:
+                await self._orders(page)
+                await self._hand_all(page, handing, telling)
+            finally:
+                self._free.set()
             if handing.broken:
                 return Ending.BROKEN
             if not page.events and clock.monotonic() - began < QUICK:
