@@ -96,6 +96,17 @@ async def test_another_seat_acknowledges_nothing(store: Store, world: World) -> 
     assert await state(store, "m-1") == ATTEMPTING
 
 
+async def test_a_deadline_that_an_acknowledgement_has_just_met_ends_nothing(
+    store: Store, world: World
+) -> None:
+    # proves: FENCE-11
+    standing = await seated(store, world)
+    await given(store, standing, "e-1", **ESCALATION)
+    await store.mail.ack("s-1", "e-1", 1, BRIDGE)
+    assert await store.mail.lapse("s-1", "e-1", 1, unacknowledged=True) is SeatState.TAKEN
+    assert await store.mail.reply("s-1", "e-1", 1, BRIDGE, "Yes.") is SeatState.REPLIED
+
+
 async def test_a_late_acknowledgement_settles_without_a_second_dispatch(
     store: Store, world: World
 ) -> None:

@@ -301,13 +301,22 @@ class MailStore(Protocol):
         """
         ...
 
-    async def lapse(self, seat: str, event: str, attempt: int, *, gone: bool = False) -> SeatState:
+    async def lapse(
+        self,
+        seat: str,
+        event: str,
+        attempt: int,
+        *,
+        gone: bool = False,
+        unacknowledged: bool = False,
+    ) -> SeatState:
         """Its time is up, by the caller's clock, which does not jump.
 
         `attempting` becomes `uncertain`; `taken` and `accepted` become `delivered` without an
         answer; what has ended stays as it is. Members too. An unresolved handoff is `uncertain`,
         which is said in the log. `gone`: its harness provably ended; what was only `taken`, where a
-        transcript would have shown the words, is `uncertain` then.
+        transcript would have shown the words, is `uncertain` then. `unacknowledged`: what is not
+        `attempting` any more stays as it is, for another deadline.
         """
         ...
 

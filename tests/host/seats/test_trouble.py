@@ -1,5 +1,6 @@
 """Seats while the store does not serve them, or after something of theirs is gone."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from fakes.bridge import opened
 from fakes.clock import FakeClock
 from fakes.hall import Machine, die
 from fakes.loop import virtual
-from fakes.trouble import lose, refuse, trouble
+from fakes.trouble import lose, pause_before, refuse, trouble
 
 
 @virtual
@@ -136,3 +137,26 @@ async def test_a_reset_that_nobody_can_tell_of_retires_the_session_all_the_same(
         assert hall.house.desk.chair("s-00000000000000000000000002").seat.stale
         names = {one.name for one in await examine(hall.house)}
         assert "parked seats" in names
+
+
+@virtual
+async def test_what_is_acknowledged_while_its_deadline_is_carried_out_is_still_waited_for(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: FENCE-11
+    async with Machine(tmp_path, clock).on() as hall:
+        seat = await opened(hall)
+        await seat.poll(1)
+        await hall.send("is it done?", "e-1", origin=Origin.ESCALATION)
+        event = await seat.given()
+        reached, go = asyncio.Event(), asyncio.Event()
+        trouble(hall.house, "mail").plan("lapse", pause_before(reached, go))
+        await clock.sleep(60)
+        await reached.wait()
+        assert await seat.ack(event) is SeatState.TAKEN
+        go.set()
+        await clock.sleep(599)
+        assert (await hall.receipt("e-1")).attempts[0].state is SeatState.TAKEN
+        await clock.sleep(2)
+        found = await hall.receipt("e-1")
+        assert (found.attempts[0].state, found.code) == (SeatState.DELIVERED, "no_reply")

@@ -14,6 +14,7 @@ from clankie.core.errors import ClankieError, FaultError, UncertainError
 from clankie.core.seat_errors import SeatNotFoundError
 from clankie.host import journal
 from clankie.host.seats.desk import (
+    HAS_IT,
     AtChair,
     Overdue,
     PollEnds,
@@ -263,8 +264,19 @@ async def _lapse(house: House, key: Overdue) -> None:
     ended = False
     with suppress(SeatNotFoundError):
         ended = gone(house, desk.chair(key.seat))
-    state = await house.store.mail.lapse(key.seat, key.event, key.attempt, gone=ended)
-    desk.given.pop(key, None)
+    state = await house.store.mail.lapse(
+        key.seat,
+        key.event,
+        key.attempt,
+        gone=ended,
+        unacknowledged=given.state is SeatState.ATTEMPTING,
+    )
+    if state in HAS_IT:
+        # Acknowledged while this was on its way: from now on its answer is waited for.
+        came_to(desk, key, state, house.clock.monotonic())
+        return
+    if desk.given.get(key) == given:
+        del desk.given[key]
     journal.note("seat event lapsed", seat=key.seat, event=key.event, state=state)
     with suppress(SeatNotFoundError):
         # A handoff that lapsed makes room for what waits behind it.

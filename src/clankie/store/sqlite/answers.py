@@ -113,13 +113,24 @@ def reply(
     return SeatState.REPLIED
 
 
-def lapse(tx: Transaction, seat: str, event: str, attempt: int, *, gone: bool = False) -> SeatState:
+def lapse(
+    tx: Transaction,
+    seat: str,
+    event: str,
+    attempt: int,
+    *,
+    gone: bool = False,
+    unacknowledged: bool = False,
+) -> SeatState:
     """See MailStore.lapse."""
     span = handoffs.read(tx.run, event)
     if span is not None:
         return _lapse_span(tx, seat, span, attempt)
     one = _found(tx, seat, event, attempt)
     before = SeatState(one.state)
+    if unacknowledged and before is not SeatState.ATTEMPTING:
+        # Its word came while the caller was on the way: the deadline that passed is another one.
+        return before
     gone = gone and seats.shows(tx.run, seat)
     # When is the caller's matter, what it becomes is the law's.
     due = deadline(before, SeatLimits(), attempted_at=0.0, acknowledged_at=None, gone=gone)

@@ -170,10 +170,21 @@ class Mail(Part):
             SYNC, lambda tx: transcripts.sync(tx, seat, session_id, entries, activity, limits)
         )
 
-    async def lapse(self, seat: str, event: str, attempt: int, *, gone: bool = False) -> SeatState:
+    async def lapse(
+        self,
+        seat: str,
+        event: str,
+        attempt: int,
+        *,
+        gone: bool = False,
+        unacknowledged: bool = False,
+    ) -> SeatState:
         """See the port."""
         return await self._write(
-            LAPSE, lambda tx: answers.lapse(tx, seat, event, attempt, gone=gone)
+            LAPSE,
+            lambda tx: answers.lapse(
+                tx, seat, event, attempt, gone=gone, unacknowledged=unacknowledged
+            ),
         )
 
     async def in_flight(self, seat: str | None = None) -> Sequence[InFlight]:
