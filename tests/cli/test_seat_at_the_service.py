@@ -144,3 +144,22 @@ def test_seats_are_listed_attached_and_detached(
     gone = run("seat", "attach", "s-nobody", other)
     assert gone.code == 1
     assert "seat_not_found" in gone.err
+
+
+def test_a_seat_whose_session_belongs_to_another_conversation_needs_a_new_one(
+    run: Run, client: Client, conversation: str, folder: Folder
+) -> None:
+    seated = registration.seated(folder)
+    assert seated is not None
+    row = {"id": "r-1", "kind": "assistant", "text": "I was here.", "at": "2026-11-30T12:00:00Z"}
+    body = {"session_id": seated.session_id, "entries": [row]}
+    registration.post(folder, f"/v1/seats/{seated.seat}/transcript", body, token=seated.token)
+    asked = {"request_id": f"n-{conversation}", "name": f"next {conversation}", "kind": "global"}
+    other = client.post("/v1/conversations", asked)["id"]
+    assert run("seat", "attach", seated.seat, other).code == 0
+    shown = run("seat", "list").out
+    assert "needs a new session" in " ".join(shown.split())
+    assert "usage limit" not in shown
+    begun = {"session_id": f"{seated.session_id}-2", "source": "clear", "sections": ["persona"]}
+    registration.post(folder, f"/v1/seats/{seated.seat}/session-start", begun, token=seated.token)
+    assert "needs a new session" not in " ".join(run("seat", "list").out.split())

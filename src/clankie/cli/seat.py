@@ -114,7 +114,7 @@ def _table(found: list[Json], names: dict[str, str]) -> RenderableType:
         return safe("No seat is open. Open one with `clankie seat open claude`.", "quiet")
     made = table("harness", "state", "drives", "since", "last asked", "waiting>", "seat")
     for one in found:
-        word, style = STATES.get(str(one.get("state")), (str(one.get("state")), ""))
+        word, style = _state(one)
         until = local_time(one.get("parked_until") or one.get("hold_until"))
         name = names.get(str(one.get("conversation")), str(one.get("conversation") or ""))
         made.add_row(
@@ -127,6 +127,14 @@ def _table(found: list[Json], names: dict[str, str]) -> RenderableType:
             safe(one["seat"], "quiet"),
         )
     return made
+
+
+def _state(one: Json) -> tuple[str, str]:
+    state = str(one.get("state"))
+    if state == "parked" and not one.get("parked_until"):
+        # No limit: its session was retired by a reset, or belongs to another conversation.
+        return "needs a new session", "warn"
+    return STATES.get(state, (state, ""))
 
 
 @seat.command()

@@ -64,7 +64,8 @@ export function driving(driver, seat, now) {
     if (one.hold_until && coming(one.grace_until, now)) facts.push(`its queue is kept ${left(one.grace_until, now)} more`);
     facts.push(asked(one, now));
   } else if (tone === "parked") {
-    told.says = one.parked_until ? `is at its usage limit until ${clock(one.parked_until, now)}` : "is at its usage limit";
+    // Without a limit it is the session: retired by a reset, or another conversation's.
+    told.says = one.parked_until ? `is at its usage limit until ${clock(one.parked_until, now)}` : "has to begin a new session";
     facts.push("the service answers meanwhile");
   } else {
     told.says = "is away";

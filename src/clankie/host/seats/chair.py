@@ -81,7 +81,7 @@ class Chair:
         return bool(self.seat.occupant.native.process_started_at)
 
     def parked(self, wall: datetime) -> bool:
-        """Whether nothing is for it now: a usage limit, or its session was retired by a reset."""
+        """Whether nothing is for it now: a usage limit, or its session cannot write here."""
         until = self.seat.parked_until
         return self.seat.stale or (until is not None and wall < until)
 
