@@ -4,7 +4,7 @@ It does what the words it is given say: `~say WORDS`, `~hold` (until `~go` joins
 `~ask` (for leave, and says what was answered), `~limit`, and the ways to fail: `~refuse` (an
 error), `~swallow` (a turn that never shows them), `~die` (after it accepted, before the row),
 `~die-late` (after the row, before the answer), `~review` (a turn that nothing can join).
-With `slow` in its home no thread is ever resumed. Requests
+With `slow` in its home no thread is ever resumed, with `deaf` none is ever looked at. Requests
 that it was sent stand in `requests.jsonl` of its home.
 """
 
@@ -22,7 +22,7 @@ from websockets.asyncio.server import ServerConnection, unix_serve
 
 Json = dict[str, Any]
 HOME = Path(os.environ["CODEX_HOME"])
-SLOW = HOME / "slow"
+SLOW, DEAF = HOME / "slow", HOME / "deaf"
 AT = "2026-11-30T12:00:00.000Z"
 
 
@@ -127,6 +127,8 @@ class AppServer:
         if thread is None:
             raise RefusedError(f"thread not found: {params['threadId']}")
         match method:
+            case "thread/read" if DEAF.exists():
+                return None
             case "thread/read":
                 return {"thread": thread.wire()}
             case "thread/turns/list":

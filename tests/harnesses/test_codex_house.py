@@ -198,28 +198,22 @@ def test_a_limit_ends_the_message_and_the_rest_goes_on_without_the_seat(one: Cod
     asyncio.run(story())
 
 
-def test_codex_killed_between_taking_and_the_row_is_uncertain_and_not_run_again(
-    one: Codex, model: Model
-) -> None:
+def test_what_a_dead_codex_never_got_is_answered_by_the_service(one: Codex, model: Model) -> None:
     # proves: FENCE-4
     async def story() -> None:
         async with living(one) as life:
             row = await life.open()
-            soon = {"seats.acknowledge": "2"}
-            for name, value in soon.items():
-                await life.house.run("settings", "set", name, value)
             await life.ends(life.says("~say before"))
             pid = int(row["native"]["pid"])
             os.kill(pid, signal.SIGSTOP)
-            delivery = life.says("~say lost")
+            delivery = life.says("what now?")
             await until(lambda: life.attempts(delivery) == [("seat", "attempting")])
             await until(lambda: delivery in (life.folder() / "taken.jsonl").read_text())
             os.kill(pid, signal.SIGKILL)
-            await until(
-                lambda: life.house.delivery(delivery)["attempts"][0]["state"] == "uncertain"
-            )
-            assert len(life.attempts(delivery)) == 1
-            assert not model.seen("~say lost")
+            await life.ends(delivery)
+            assert life.attempts(delivery)[0] == ("seat", "refused")
+            assert life.attempts(delivery)[1][0] == "service"
+            assert not model.seen("what now?")
 
     asyncio.run(story())
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from clankie.core.seat import Activity, EntryKind
-from clankie.seats.codex import drive
+from clankie.seats.codex import drive, handing
 from clankie.seats.codex.rpc import connected
 from clankie.seats.codex.server import CodexError
 from clankie.seats.launch import NEWEST
@@ -49,6 +49,18 @@ async def test_an_error_of_the_server_is_a_definite_refusal(codex: Codex) -> Non
     async with codex.running() as seat:
         assert await codex.gives(seat, "d-1", "~refuse") == Refused("the words are refused")
         assert codex.proven(seat) == []
+
+
+async def test_a_server_that_does_not_answer_a_look_is_given_nothing(
+    codex: Codex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(handing, "_LOOK", 0.1)
+    async with codex.running() as seat:
+        (codex.home / "deaf").touch()
+        assert isinstance(await codex.gives(seat, "d-1", "~say hello"), Refused)
+        (codex.home / "deaf").unlink()
+        assert await codex.gives(seat, "d-2", "~say hello") == Taken("client_id")
+        assert len(codex.requests("turn/start")) == 1
 
 
 async def test_a_turn_that_never_shows_the_words_leaves_them_unknown(codex: Codex) -> None:

@@ -27,6 +27,8 @@ _ROW: Final = 10.0
 """Seconds until an accepted message stands in the thread; the pump waits for 25 altogether."""
 _TOOLS: Final = 8.0
 """Seconds that the first words wait for our server of tools to be there."""
+_LOOK: Final = 5.0
+"""Seconds for an answer that changes nothing: a server that does not give it is given nothing."""
 _PAUSE: Final = 0.05
 
 
@@ -87,7 +89,7 @@ class Hands:
 
     async def _turn(self, thread: Thread) -> tuple[str | None, bool]:
         """The running turn as the server says, and whether there is one. Raises RpcError."""
-        found = await self._rpc.call("thread/read", {"threadId": thread.id})
+        found = await self._rpc.call("thread/read", {"threadId": thread.id}, timeout=_LOOK)
         status = as_json(as_json(found.get("thread")).get("status"))
         if status.get("type") != "active":
             return None, False
@@ -146,7 +148,7 @@ async def put(rpc: Rpc, thread: str, text: str) -> bool:
 async def running_turn(rpc: Rpc, thread: str) -> str | None:
     """The turn that runs in a thread now. Raises RpcError."""
     asked = {"threadId": thread, "limit": 1, "sortDirection": "desc", "itemsView": "notLoaded"}
-    found = await rpc.call("thread/turns/list", asked)
+    found = await rpc.call("thread/turns/list", asked, timeout=_LOOK)
     last = first_of(found.get("data"))
     return str(last["id"]) if last.get("status") == "inProgress" else None
 

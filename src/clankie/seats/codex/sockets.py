@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from clankie.seats import process
+
 _NETLINK_SOCK_DIAG: Final = 4
 _SOCK_DIAG_BY_FAMILY: Final = 20
 _DONE: Final = 3
@@ -125,9 +127,8 @@ def _having(field: int, value: str) -> tuple[int, ...]:
 
 
 def _stat(pid: int) -> list[str]:
+    """The fields of a process; none of one that is gone."""
     try:
-        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        return process.stat(pid)
     except OSError:
         return []
-    # The name may hold blanks and brackets; what follows its last bracket does not.
-    return text.rpartition(")")[2].split()
