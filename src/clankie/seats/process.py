@@ -16,7 +16,7 @@ _SHELLS = frozenset({"sh", "ash", "bash", "busybox", "dash", "fish", "ksh", "zsh
 def started_at(pid: int) -> str:
     """``linux:<boot id>:<ticks>``; empty where nothing proves when a process began."""
     try:
-        ticks = _stat(pid)[_STARTED]
+        ticks = stat(pid)[_STARTED]
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
             return f"linux:{file.read().strip()}:{ticks}"
     except (OSError, IndexError):
@@ -47,19 +47,23 @@ def nested(harness: int, here: int) -> bool:
         program = os.readlink(f"/proc/{harness}/exe")
         if program.rpartition("/")[2] in _SHELLS:
             return False
-        pid = int(_stat(here)[_PARENT])
+        pid = int(stat(here)[_PARENT])
         for _ in range(_HOPS):
             if pid in {harness, 0, 1}:
                 return False
             if os.readlink(f"/proc/{pid}/exe") == program:
                 return True
-            pid = int(_stat(pid)[_PARENT])
+            pid = int(stat(pid)[_PARENT])
     except (OSError, IndexError, ValueError):
         return False
     return False
 
 
-def _stat(pid: int) -> list[str]:
+def stat(pid: int) -> list[str]:
+    """The fields of /proc/PID/stat behind the name of the program.
+
+    Raises OSError: there is no such process, or no /proc.
+    """
     with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
         # The name may hold blanks and brackets; what follows its last bracket does not.
         return file.read().rpartition(")")[2].split()

@@ -12,12 +12,11 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from clankie.seats.process import stat
+
 if TYPE_CHECKING:
     from clankie.host.panes import Pane
     from clankie.seats.claude.registry import Session
-
-# Hooks do not import this, but pathlib adds nothing here.
-# ruff: noqa: PTH123
 
 _GROUP, _FRONT = 2, 5
 """Fields of /proc/PID/stat behind the program's name: its group, and its terminal's front group."""
@@ -52,8 +51,7 @@ def _draft(session: Session, pane: Pane, prompted_at: datetime | None) -> str | 
 def in_front(pid: int) -> bool:
     """Whether the process's group has its terminal; False where nobody says."""
     try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-            fields = file.read().rpartition(")")[2].split()
+        fields = stat(pid)
         return fields[_GROUP] == fields[_FRONT]
     except (OSError, IndexError):
         return False
