@@ -175,3 +175,24 @@ async def test_a_seat_that_is_attached_nowhere_reads_no_log_and_is_told_so(
         assert "hello" not in begun.text
         await seat.attach()
         await seat.nothing()
+
+
+@virtual
+async def test_what_was_shown_of_one_log_is_not_confirmed_for_another(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: HAND-2, HAND-3
+    async with Machine(tmp_path, clock).on() as hall:
+        side = await hall.make("side")
+        first = await opened(hall, "native-2", conversation=side, pid=200)
+        await first.says("I was here")
+        await first.detach()
+        seat = await opened(hall)
+        for n in range(9):
+            await seat.says(f"line {n}")
+        begun = await seat.starts(confirm=False)
+        await hall.send("meanwhile", "m-1", conversation=side)
+        await hall.ended("m-1")
+        assert await seat.attach(side) is False
+        with pytest.raises(EventNotFoundError):
+            await session.confirm(hall.house, seat.seat, begun.projection_id)

@@ -137,6 +137,8 @@ class Desk:
         before = chair.seat
         if before.conversation not in {None, seat.conversation}:
             self._leave(chair)
+            # What a session was shown of the log that it left says nothing of another one.
+            chair.projections.clear()
         if before.conversation is not None and seat.conversation is None:
             self._let_go(chair)
         chair.seat = seat
