@@ -8,7 +8,11 @@ import pytest
 from clankie.core.admission import Mode, Origin
 from clankie.core.conversation import CAPTAIN, OPERATOR, Author, Kind, Principal
 from clankie.core.delivery import InputState, SeatState
-from clankie.core.errors import ConversationReadOnlyError, NotAllowedError
+from clankie.core.errors import (
+    ConversationReadOnlyError,
+    NotAllowedError,
+    StorageUnavailableError,
+)
 from clankie.core.seat import Activity, EntryKind
 from clankie.core.seat_errors import EventNotFoundError
 from clankie.host.conversations import reset
@@ -19,6 +23,7 @@ from fakes.hall import Hall, Machine
 from fakes.loop import virtual
 from fakes.processes import FakeProcesses
 from fakes.seats import FakeRooms
+from fakes.trouble import pause_after, refuse, trouble
 
 ADA = Author(Principal.ROOM, "ada")
 
@@ -216,3 +221,26 @@ async def test_notifications_of_a_room_reach_its_seat(clock: FakeClock, tmp_path
         event = await seat.takes()
         assert (event.id, event.kind, event.reply) == ("w-1", "watch", False)
         assert hall.lane.asked == []
+
+
+@virtual
+async def test_a_message_that_comes_while_others_are_looked_up_is_given_out_too(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: SEAT-3
+    async with Machine(tmp_path, clock).on(rooms=FakeRooms()) as hall:
+        place = await room(hall)
+        seat = await opened(hall, conversation=place)
+        looked, go = asyncio.Event(), asyncio.Event()
+        troubled = trouble(hall.house, "mail")
+        troubled.plan("offered", refuse())
+        with pytest.raises(StorageUnavailableError):
+            await seat.poll(1)
+        troubled.plan("offered", pause_after(looked, go))
+        waiting = seat.parks()
+        await looked.wait()
+        await heard(hall, place, "hi there", "d-1")
+        await clock.sleep(1)
+        go.set()
+        await clock.sleep(1)
+        assert [one.id for one in page_of(waiting).events] == ["d-1"]

@@ -160,3 +160,22 @@ async def test_what_is_acknowledged_while_its_deadline_is_carried_out_is_still_w
         await clock.sleep(2)
         found = await hall.receipt("e-1")
         assert (found.attempts[0].state, found.code) == (SeatState.DELIVERED, "no_reply")
+
+
+@virtual
+async def test_every_event_of_a_page_has_its_deadline_although_a_read_failed_on_the_way(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: FENCE-11
+    async with Machine(tmp_path, clock).on() as hall:
+        seat = await opened(hall)
+        await seat.poll(1)
+        for name in ("w-1", "w-2"):
+            await hall.send("a wake", name, origin=Origin.WAKE)
+        await clock.sleep(1)
+        trouble(hall.house).plan("get", refuse())
+        with pytest.raises(StorageUnavailableError):
+            await seat.poll()
+        await clock.sleep(70)
+        for name in ("w-1", "w-2"):
+            assert (await hall.receipt(name)).state is InputState.UNCERTAIN

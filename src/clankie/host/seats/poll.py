@@ -245,8 +245,10 @@ async def _left(house: House, chair: Chair, events: Sequence[SeatEvent]) -> None
     open_ones = {(one.event, one.attempt) for one in desk.given if one.seat == chair.seat.id}
     chair.contents = {key: one for key, one in chair.contents.items() if key in open_ones}
     for event in events:
+        # All of them before anything that may fail: without a deadline one would stay so for ever.
         key = Overdue(chair.seat.id, event.id, event.attempt)
         came_to(desk, key, SeatState.ATTEMPTING, now)
+    for event in events:
         if event.source != SOURCE and chair.seat.conversation is not None:
             # The harness drives now: what the lane remembers of the log is not all of it.
             house.lane.evict(chair.seat.conversation)
@@ -260,9 +262,13 @@ async def _cleared(house: House, chair: Chair) -> frozenset[str]:
     """Messages of rooms that wait here and whose authority holds now; the others fail."""
     if not chair.rooms:
         return frozenset()
-    waiting = await house.store.mail.offered(chair.seat.id)
     # What comes from here on says so itself.
     chair.rooms = False
+    try:
+        waiting = await house.store.mail.offered(chair.seat.id)
+    except BaseException:
+        chair.rooms = True
+        raise
     cleared: set[str] = set()
     for delivery in waiting:
         if delivery.origin is not Origin.ROOM:
