@@ -10,10 +10,10 @@ import pytest
 
 from api.bridge import SESSION, Bridge, seated
 from api.kit import BASE, HERE, Api
-from clankie.api.seat_bodies import ENTRIES, TEXT_LIMIT
+from clankie.api.seat_bodies import ENTRIES
 from clankie.core.admission import Origin
 from clankie.core.conversation import Author, Principal, timestamp
-from clankie.core.seat import delivery_uuid
+from clankie.core.seat import ROW, delivery_uuid
 from clankie.host import tokens
 
 
@@ -154,11 +154,11 @@ async def test_exact_evidence_proves_a_delivery_and_equal_words_do_not(api: Api)
 
 async def test_long_words_are_cut_and_say_so(api: Api) -> None:
     bridge = await seated(api)
-    await bridge.sync(row(api, 1, text="x" * (TEXT_LIMIT + 1)), row(api, 2, text="y" * TEXT_LIMIT))
+    await bridge.sync(row(api, 1, text="x" * (ROW + 1)), row(api, 2, text="y" * ROW))
     cut, whole = [one["text"] for one in await api.hall.log() if one["kind"] == "message"]
-    assert len(cut) == TEXT_LIMIT
-    assert cut.endswith(f"[cut here: {TEXT_LIMIT + 1} characters in the harness]")
-    assert whole == "y" * TEXT_LIMIT
+    assert len(cut) == ROW
+    assert cut.endswith(f"[cut here: {ROW + 1} characters in the harness]")
+    assert whole == "y" * ROW
 
 
 async def test_the_operator_may_sync_and_nobody_else_but_the_seat(api: Api) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clankie.core.seat import Capabilities, EventKind, Native, Occupant, delivery_uuid
+from clankie.core.seat import Capabilities, EventKind, Native, Occupant, cut, delivery_uuid
 
 NAMESPACE = uuid.UUID("5f0c9a52-5f61-5d0e-9f0b-5a8f0d6d1c3e")
 NATIVE = Native(session_id="s-1", pid=4711, process_started_at="linux:b00t:99")
@@ -60,3 +60,15 @@ def test_an_adapter_that_says_nothing_else_takes_every_kind_and_cannot_interrupt
     told = Capabilities()
     assert told.kinds == frozenset(EventKind)
     assert (told.transcript, told.steer, told.interrupt) == (True, True, False)
+
+
+@given(st.integers(0, 40_000), st.integers(64, 20_000))
+def test_a_row_that_is_cut_keeps_to_its_bound_and_says_how_long_it_was(
+    length: int, limit: int
+) -> None:
+    text = "x" * length
+    shown = cut(text, limit)
+    assert len(shown) <= limit
+    assert (shown == text) is (length <= limit)
+    assert length <= limit or f"{length} characters" in shown
+    assert cut(shown, limit) == shown

@@ -10,6 +10,7 @@ from pydantic import ConfigDict, Field
 from clankie.api.bodies import CONVERSATION, Body
 from clankie.core.errors import InvalidFieldError
 from clankie.core.seat import (
+    ROW,
     Activity,
     Capabilities,
     Entry,
@@ -19,11 +20,10 @@ from clankie.core.seat import (
     Limited,
     Native,
     Proof,
+    cut,
 )
 from clankie.host.selfstate import SECTIONS
 
-TEXT_LIMIT: Final = 16_384
-"""Characters of one row of a transcript; what is longer is cut, and says so."""
 ENTRIES: Final = 100
 REPLY_LIMIT: Final = 65_536
 BINDING: Final = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
@@ -267,7 +267,7 @@ class QuestionBody(Body):
 
     id: str = Field(pattern=r"^[A-Za-z0-9._:-]{1,128}$")
     summary: str = Field(min_length=1, max_length=500)
-    detail: str = Field(default="", max_length=TEXT_LIMIT)
+    detail: str = Field(default="", max_length=ROW)
     event: str | None = Field(default=None, min_length=1, max_length=200)
 
 
@@ -276,14 +276,6 @@ class DecisionBody(Body):
 
     decision: Literal["approve", "deny"]
     expected_state: Literal["pending"]
-
-
-def cut(text: str) -> str:
-    """At most `TEXT_LIMIT` characters; what was cut off is said at the end."""
-    if len(text) <= TEXT_LIMIT:
-        return text
-    note = f"\n[cut here: {len(text)} characters in the harness]"
-    return text[: TEXT_LIMIT - len(note)] + note
 
 
 def _time(given: str, path: str) -> datetime:

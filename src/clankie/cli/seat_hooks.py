@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from clankie.cli.clean import line
-from clankie.seats import process, registration
+from clankie.seats import registration
 from clankie.seats.folder import NotASeatError, current
 from clankie.seats.registration import Arrival, post
 from clankie.seats.sync import Source, notice, sync
@@ -118,10 +118,9 @@ def _hook() -> Hook:
 
 def _seated(folder: Folder, hook: Hook) -> Seated | None:
     """The seat; None for a session that only inherited its environment."""
-    found = registration.seated(folder)
-    harness = found.pid if found is not None else registration.launched(folder)
-    if harness and process.nested(harness, os.getpid()):
+    if registration.inherited(folder):
         return None
+    found = registration.seated(folder)
     if found is not None:
         return found
     who = Arrival(session_id=str(hook["session_id"]), pane=os.environ.get("TMUX_PANE"))

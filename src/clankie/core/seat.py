@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 _DELIVERIES: Final = bytes.fromhex("5f0c9a525f615d0e9f0b5a8f0d6d1c3e")
 """The namespace of `delivery_uuid`."""
 
+ROW: Final = 16_384
+"""Characters of one row of a transcript; what is longer is cut, and says so."""
+
 
 class Activity(StrEnum):
     """What the native session is doing."""
@@ -159,6 +162,14 @@ class SeatEvent:
     members: tuple[str, ...] = ()
     attribution: dict[str, str] = field(default_factory=dict[str, str])
     pieces: tuple[Piece, ...] = ()
+
+
+def cut(text: str, limit: int = ROW) -> str:
+    """At most `limit` characters; what was cut off is said at the end. The same on both sides."""
+    if len(text) <= limit:
+        return text
+    note = f"\n[cut here: {len(text)} characters in the harness]"
+    return text[: limit - len(note)] + note
 
 
 def delivery_uuid(event: str, attempt: int) -> str:

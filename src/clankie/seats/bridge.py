@@ -9,7 +9,6 @@ Rule 3: a session that sits in no seat gets a server without tools, and is left 
 from __future__ import annotations
 
 import asyncio
-import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,7 +19,7 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 
 from clankie import __version__
-from clankie.seats import harnesses, process, registration
+from clankie.seats import harnesses, registration
 from clankie.seats import place as places
 from clankie.seats.journal import Journal
 from clankie.seats.launch import Means
@@ -177,10 +176,9 @@ async def _registered(around: Around, folder: Folder) -> Seated | None:
     """The seat, once hook or bridge has it; None in a session that only inherited its place."""
     said = ""
     while True:
-        found = registration.seated(folder)
-        harness = found.pid if found is not None else registration.launched(folder)
-        if harness and process.nested(harness, os.getpid()):
+        if registration.inherited(folder):
             return None
+        found = registration.seated(folder)
         if found is not None:
             return found
         problem = await _arrive(around, folder)

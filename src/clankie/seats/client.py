@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 import httpx2
 
+from clankie.core.seat import cut
 from clankie.seats import wire
 from clankie.seats.service import (
     Begun,
@@ -78,7 +79,7 @@ class Client:
         body: Json = {
             "id": question.id,
             "summary": wire.plain(question.summary)[:500],
-            "detail": wire.cut(wire.plain(question.detail)),
+            "detail": cut(wire.plain(question.detail)),
         }
         if question.event is not None:
             body["event"] = question.event

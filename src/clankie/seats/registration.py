@@ -113,6 +113,13 @@ def _exchanged(folder: Folder, grant: Json, who: Arrival) -> Seated:
     )
 
 
+def inherited(folder: Folder) -> bool:
+    """Whether this process belongs to another harness, which only inherited the seat's folder."""
+    found = seated(folder)
+    harness = found.pid if found is not None else launched(folder)
+    return bool(harness) and process.nested(harness, os.getpid())
+
+
 def launched(folder: Folder) -> int:
     """The harness's process as the pane's launcher wrote it down; 0 where none did."""
     text = folder.get(PID).strip()

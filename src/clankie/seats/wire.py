@@ -6,7 +6,7 @@ import json
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from clankie.core.seat import EventKind, SeatEvent
+from clankie.core.seat import EventKind, SeatEvent, cut
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping, Sequence
@@ -18,19 +18,9 @@ ENTRIES: Final = 100
 """Entries of one request."""
 BODY: Final = 768 * 1024 - 1024
 """Bytes of the rows of one request; a little is left for what stands around them."""
-TEXT: Final = 16_384
-"""Characters of one row; what is longer is cut, and says so."""
 DETAIL: Final = 4_096
 """Characters of a tool's detail."""
 _ID: Final = 200
-
-
-def cut(text: str, limit: int = TEXT) -> str:
-    """At most `limit` characters; what was cut off is said at the end."""
-    if len(text) <= limit:
-        return text
-    note = f"\n[cut here: {len(text)} characters in the harness]"
-    return text[: limit - len(note)] + note
 
 
 def plain(text: str) -> str:
