@@ -32,6 +32,9 @@ from simulation.ledger import Ledger, Told
 from simulation.programs import Program, Word
 from simulation.world import World
 
+SOON = 50.0
+"""Seconds within which nothing that was given out lapses."""
+
 
 class AwayError(Exception):
     """The service is not there."""
@@ -55,6 +58,7 @@ class Bridge:
         self._folder = folder
         self._starts = 0
         self._polls = 0
+        self._lost: tuple[int, float, set[tuple[str, int]]] | None = None
         self._page: deque[SeatEvent] = deque()
         self._poll_id: str | None = None
         self.ended: float | None = None
@@ -79,7 +83,7 @@ class Bridge:
         world, self._starts = self._world, self._starts + 1
         self.binding = f"b-{self.seat}-{self._starts}"
         self._page.clear()
-        self._poll_id = None
+        self._poll_id = self._lost = None
         self._journal = Journal(self._folder, world.clock)
         program = cast("Harness", self.program)
         self._handing = Handing(program, self._journal, world.clock, lambda _: None)
@@ -146,11 +150,29 @@ class Bridge:
             self._poll_id = f"p-{self.seat}-{self._polls}"
         wait = 30.0 if world.calm or world.likely(0.9) else world.chance.choice((0.0, 3.0))
         page = await self._asked(wait)
-        if page is None or (not world.calm and page.events and world.likely(0.06)):
-            return  # it is asked for again under its id
+        if page is None:
+            return
+        self._again(page)
+        if not world.calm and page.events and world.likely(0.08):
+            # Its answer is lost: it is asked for again under its id.
+            keys = {(one.id, one.attempt) for one in page.events}
+            self._lost = world.boot, world.clock.monotonic(), keys
+            return
         self._poll_id = None
         self._page.extend(page.events)
         self.heard = [*self.heard, *page.events][-8:]
+
+    def _again(self, page: Page) -> None:
+        """The same poll brings the same page."""
+        if self._lost is None:
+            return
+        boot, at, keys = self._lost
+        self._lost = None
+        world, chair = self._world, self._house.desk.chair(self.seat)
+        sits = chair.seat.conversation is not None and not chair.parked(world.clock.now())
+        soon = boot == world.boot and world.clock.monotonic() - at < SOON
+        if sits and soon and (missing := keys - {(one.id, one.attempt) for one in page.events}):
+            world.wrong(f"asked again, {self.seat} was not given {sorted(missing)}")
 
     async def _asked(self, wait: float) -> Page | None:
         world = self._world

@@ -1,5 +1,9 @@
 """Lives of the whole house on virtual time, with crashes: every promise holds in each of them.
 
+In two of three lives harnesses sit at conversations: they poll, take, refuse, answer, fall silent,
+change their sessions and die beside the service; what each was given is counted together with what
+ran on the service lane.
+
 A life that breaks one is printed with the command that tells it again:
 `scripts/simulate --seed N --trace`.
 """
@@ -34,7 +38,8 @@ def simulation(*arguments: str, hash_seed: str = "0") -> subprocess.CompletedPro
 @pytest.mark.parametrize("begin", range(0, LIVES, SHARE))
 def test_every_promise_holds_in_every_life(begin: int) -> None:
     # proves: CONV-4, CONV-5, CONV-6, CONV-7, FENCE-1, FENCE-3, FENCE-7, FENCE-8, FENCE-9
-    # proves: FENCE-12, FENCE-13, SERV-3, SERV-7
+    # proves: FENCE-2, FENCE-11, FENCE-12, FENCE-13, SERV-1, SERV-3, SERV-7
+    # proves: SEAT-4, SEAT-5, SEAT-6, SEAT-7, SEAT-8, HAND-3, HAND-4, HAND-5, HAND-6
     done = simulation("--seeds", str(SHARE), "--from", str(begin))
     assert done.returncode == 0, done.stdout + done.stderr
 
