@@ -24,6 +24,7 @@ from clankie.seats.service import (
     SupersededError,
     UnreachableError,
 )
+from clankie.seats.transport import UnixTransport
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
@@ -139,8 +140,9 @@ async def connected(
     socket: str, seat: str, token: Callable[[], str]
 ) -> AsyncGenerator[Client, None]:
     """A client of the service that listens at this unix socket."""
-    transport = httpx2.AsyncHTTPTransport(uds=socket)
-    http = httpx2.AsyncClient(transport=transport, base_url="http://localhost", trust_env=False)
+    http = httpx2.AsyncClient(
+        transport=UnixTransport(socket), base_url="http://localhost", trust_env=False
+    )
     async with http:
         yield Client(http, seat, token)
 

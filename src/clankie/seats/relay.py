@@ -16,6 +16,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from clankie import __version__
 from clankie.seats import registration
+from clankie.seats.transport import UnixTransport
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
@@ -78,7 +79,7 @@ class Relay:
                 statuses.append(response.status_code)
 
         http = httpx2.AsyncClient(
-            transport=httpx2.AsyncHTTPTransport(uds=self._folder.socket),
+            transport=UnixTransport(self._folder.socket),
             headers={"Authorization": f"Bearer {seated.token}"},
             timeout=LIMIT,
             trust_env=False,

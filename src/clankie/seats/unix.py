@@ -28,12 +28,18 @@ def call(
 
     HTTP/1.0: one request, one answer, read to its end. Raises WireError.
     """
+    status, _, answer = parsed(_exchange(path, request(line, headers or {}, body)))
+    return status, answer
+
+
+def request(line: str, headers: Mapping[str, str], body: bytes | None) -> bytes:
+    """The bytes of a request whose body, if any, is JSON."""
     lines = [f"{line} HTTP/1.0", "Host: localhost"]
-    lines += [f"{name}: {value}" for name, value in (headers or {}).items()]
+    lines += [f"{name}: {value}" for name, value in headers.items()]
     if body is not None:
         lines += ["Content-Type: application/json", f"Content-Length: {len(body)}"]
     head = "\r\n".join(lines) + "\r\n\r\n"
-    return _answer(_exchange(path, head.encode("ascii") + (body or b"")))
+    return head.encode("latin-1") + (body or b"")
 
 
 def _exchange(path: str, request: bytes) -> bytes:
@@ -59,13 +65,16 @@ def _exchange(path: str, request: bytes) -> bytes:
     return bytes(parts)
 
 
-def _answer(whole: bytes) -> tuple[int, bytes]:
+def parsed(whole: bytes) -> tuple[int, dict[str, str], bytes]:
+    """Status, headers (names in small letters) and body of an answer. Raises WireError."""
     head, found, body = whole.partition(b"\r\n\r\n")
-    first, *headers = head.split(b"\r\n")
-    lengths = [line[15:] for line in headers if line[:15].lower() == b"content-length:"]
-    status = first.split(b" ")[1:2]
+    first, *lines = head.decode("latin-1").split("\r\n")
+    status = first.split(" ")[1:2]
+    parts = [line.partition(":") for line in lines]
+    headers = {name.strip().lower(): value.strip() for name, _, value in parts}
+    length = headers.get("content-length", "")
     if not found or not status or not status[0].isdigit():
         raise WireError("The service's answer was cut off. Try again.", sent=True)
-    if lengths and int(lengths[0]) != len(body):
+    if length.isdigit() and int(length) != len(body):
         raise WireError("The service's answer was cut off. Try again.", sent=True)
-    return int(status[0]), body
+    return int(status[0]), headers, body
