@@ -258,14 +258,14 @@ class CursorGoneError(RefusedError):
 
 
 class ReceiptExpiredError(RefusedError):
-    """The delivery was confirmed long ago and its receipt was pruned; nothing was dispatched."""
+    """The receipt is gone, by its age or with its conversation; nothing was dispatched."""
 
     code = "receipt_expired"
 
     def __init__(self, delivery: str) -> None:
         super().__init__(
-            f"The delivery {delivery!r} ended more than a week ago and its receipt was pruned. "
-            "It was not sent again; use a new id for a new message.",
+            f"The receipt of {delivery!r} is not kept any more: it is old, or its conversation was "
+            "purged. It was not sent again; use a new id for a new message.",
             delivery=delivery,
         )
 

@@ -69,7 +69,7 @@ async def test_a_reply_through_the_tools_answers_what_this_seat_was_given(
         with pytest.raises(EventNotFoundError):
             await bank.reply(hall.house, other.seat, "e-1", "not mine")
         for name in ("e-9", "h-9"):
-            with pytest.raises((EventNotFoundError, DeliveryNotFoundError)):
+            with pytest.raises(EventNotFoundError):
                 await bank.reply(hall.house, seat.seat, name, "to nothing")
         assert await bank.reply(hall.house, seat.seat, "e-1", "yes") is SeatState.REPLIED
         assert await bank.reply(hall.house, seat.seat, "e-1", "yes") is SeatState.REPLIED
@@ -96,6 +96,20 @@ async def test_a_late_reply_without_proof_publishes_nothing(
         await seat.ack(event)
         await bank.reply(hall.house, seat.seat, "e-1", "yes")
         assert (await hall.receipt("e-1")).state is InputState.SETTLED
+
+
+@virtual
+async def test_a_call_that_is_repeated_is_told_of_the_wake_that_it_set(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: SERV-8
+    async with Machine(tmp_path, clock).on() as hall:
+        seat = await opened(hall)
+        due = clock.now() + MINUTE
+        wake = await bank.schedule_wake(hall.house, seat.seat, due, "look", "call-0")
+        assert (wake.due_at, wake.text) == (due, "look")
+        again = await bank.schedule_wake(hall.house, seat.seat, due + MINUTE, "again", "call-0")
+        assert again == wake
 
 
 @virtual

@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from clankie.core.delivery import SeatState
-from clankie.core.errors import TransitionRefusedError, UncertainError
+from clankie.core.errors import (
+    DeliveryNotFoundError,
+    ReceiptExpiredError,
+    TransitionRefusedError,
+    UncertainError,
+)
 from clankie.core.seat_errors import EventNotFoundError
 from clankie.host.seats.desk import Overdue, came_to
 from clankie.host.waiting import to_the_end
@@ -75,7 +80,11 @@ async def spoken(house: House, seat: str, event: str, text: str) -> SeatState:
     occupant = house.desk.chair(seat).seat.occupant.id
     if event.startswith(HANDOFF):
         raise EventNotFoundError(event)
-    found = await house.store.deliveries.get(event)
+    try:
+        found = await house.store.deliveries.get(event)
+    except (DeliveryNotFoundError, ReceiptExpiredError) as error:
+        # What others were sent, and whether they were, is not for this seat to find out.
+        raise EventNotFoundError(event) from error
     given = [one for one in found.attempts if (one.seat, one.occupant) == (seat, occupant)]
     if not given or given[-1].state is SeatState.OFFERED:
         raise EventNotFoundError(event)

@@ -73,7 +73,9 @@ async def schedule_wake(house: House, seat: str, due_at: datetime, text: str, ca
     )
     await to_the_end(house.store.wakes.add(wake, house.settings.wakes))
     house.captain.wakes_changed()
-    return wake
+    # A call that is repeated is told when its wake is due, not when another one would have been.
+    kept = [one for one in await house.store.wakes.list(wake.conversation) if one.id == wake.id]
+    return kept[0] if kept else wake
 
 
 async def watch(
