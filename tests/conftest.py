@@ -1,6 +1,9 @@
 """What every test stands on."""
 
 import os
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -37,29 +40,70 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
+@pytest.fixture(scope="session")
+def tmux_program() -> str:
+    """Where tmux is. Tests that ask for this are left out where there is none."""
+    found = shutil.which("tmux")
+    assert found is not None
+    return found
+
+
+@dataclass(frozen=True)
+class Needed:
+    """What some tests need that no lock brings, where they lie, and how to know them."""
+
+    missing: bool
+    where: tuple[str, ...]
+    asked: Callable[[pytest.Item], bool]
+    words: str
+
+
+def _needed() -> tuple[Needed, ...]:
+    return (
+        Needed(
+            missing=chromium() is None,
+            where=("console",),
+            asked=lambda item: "browser" in _fixtures(item),
+            words="the tests of the web console. There is no Chromium here; scripts/chromium "
+            "installs it.",
+        ),
+        Needed(
+            missing=shutil.which("tmux") is None,
+            where=("panes", "cli"),
+            asked=lambda item: "tmux_program" in _fixtures(item) or "tmux" in _chosen(item),
+            words="the tests of terminals. There is no tmux here; your package manager has it.",
+        ),
+    )
+
+
+def _fixtures(item: pytest.Item) -> Sequence[str]:
+    return getattr(item, "fixturenames", ())
+
+
+def _chosen(item: pytest.Item) -> Sequence[object]:
+    """What a parametrized test was given."""
+    return tuple(getattr(getattr(item, "callspec", None), "params", {}).values())
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Without a browser its tests cannot run: they are left out, and said to be (see below)."""
-    if chromium() is not None:
-        return
-    left_out = [one for one in items if "browser" in getattr(one, "fixturenames", ())]
-    config.hook.pytest_deselected(items=left_out)
-    items[:] = [one for one in items if one not in left_out]
+    """Without a browser or tmux their tests cannot run: they are left out, and said to be."""
+    missing = [one for one in _needed() if one.missing]
+    left_out = [item for item in items if any(one.asked(item) for one in missing)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
 
 
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
     """What did not run is said where everybody looks."""
-    here = Path(__file__).parent / "console"
     asked = [
         (config.invocation_params.dir / one.partition("::")[0]).resolve() for one in config.args
     ]
-    if chromium() is None and any(
-        here.is_relative_to(one) or one.is_relative_to(here) for one in asked
-    ):
-        terminalreporter.write_line(
-            "!!! NOT RUN: the tests of the web console. There is no Chromium here; "
-            "scripts/chromium installs it.",
-            red=True,
-            bold=True,
-        )
+    for needed in _needed():
+        here = [Path(__file__).parent / one for one in needed.where]
+        met = any(h.is_relative_to(one) or one.is_relative_to(h) for h in here for one in asked)
+        if needed.missing and met:
+            line = f"!!! NOT RUN: {needed.words}"
+            terminalreporter.write_line(line, red=True, bold=True)

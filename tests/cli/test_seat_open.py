@@ -26,9 +26,9 @@ exec cat
 
 
 @pytest.fixture
-def out(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def out(home: Path, tmux_program: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A terminal of one's own with a `claude` that is none; what it wrote down."""
-    assert home.exists()
+    assert home.exists(), tmux_program
     with tempfile.TemporaryDirectory(prefix="clankie-") as folder:
         root = Path(folder)
         (root / "bin").mkdir()

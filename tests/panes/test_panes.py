@@ -26,10 +26,11 @@ exec dd bs=1 of=OUT 2>/dev/null
 
 
 @pytest.fixture
-async def tmux() -> AsyncIterator[TmuxPanes]:
+async def tmux(tmux_program: str) -> AsyncIterator[TmuxPanes]:
     # A socket's path is at most 107 bytes long, so no directory of pytest's.
     with tempfile.TemporaryDirectory(prefix="clankie-") as folder:
         panes = TmuxPanes(socket=f"{folder}/tmux", config="/dev/null")
+        assert tmux_program
         yield panes
         for one in await panes.panes():
             await panes.kill(one.id)
@@ -63,14 +64,15 @@ async def test_a_pane_runs_its_program_in_its_directory(host: PaneHost, tmp_path
     assert pane.session == "seats"
     assert pane.pid > 0
     assert pane.tty.startswith("/dev/")
-    assert pane.directory == str(tmp_path)
     assert [one.id for one in await host.panes()] == [pane.id]
     found = await host.pane(pane.id)
     for _ in range(TRIES):
-        if found.command == "cat":
+        # Just forked, it is still where tmux is, and not yet the program.
+        if (found.command, found.directory) == ("cat", str(tmp_path)):
             break
         found = await host.pane(pane.id)
     assert (found.command, found.pid) == ("cat", pane.pid)
+    assert found.directory == str(tmp_path)
 
 
 async def test_a_second_pane_of_a_session_joins_it(host: PaneHost, tmp_path: Path) -> None:
