@@ -54,7 +54,6 @@ class Bench:
     log: list[str] = field(default_factory=list)
     began: list[tuple[str, str]] = field(default_factory=list)
     before: list[int] = field(default_factory=list)
-    reopens: list[bool] = field(default_factory=list)
 
     def pump(self) -> Pump:
         polls = itertools.count(1)
@@ -65,9 +64,6 @@ class Bench:
         async def before() -> None:
             self.before.append(len(self.service.sent))
 
-        async def reopen() -> bool:
-            return self.reopens.pop(0) if self.reopens else False
-
         workings = Workings(
             clock=self.clock,
             jitter=lambda: 1.0,
@@ -76,7 +72,6 @@ class Bench:
             say=self.log.append,
             began=began,
             before=before,
-            reopen=reopen,
         )
         return Pump(self.service, self.harness, Journal(self.folder, self.clock), workings)
 
@@ -325,14 +320,6 @@ async def test_a_token_that_was_renewed_meanwhile_is_read_anew(bench: Make) -> N
     table = bench(GONE, Page(events=[event("a")]), GONE, Page(events=[event("b")]))
     await table.until_idle()
     assert table.harness.given == [("a", 1), ("b", 1)]
-
-
-async def test_an_unknown_seat_is_registered_again_once(bench: Make) -> None:
-    table = bench(NO_SEAT, Page(events=[event("a")]), NO_SEAT)
-    table.reopens = [True, True]
-    assert await table.ending() is Ending.MISSING
-    assert table.harness.given == [("a", 1)]
-    assert table.reopens == [True]
 
 
 async def test_what_the_service_calls_wrong_is_said_and_tried_again_without_haste(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from clankie.seats.ending import Ending
@@ -12,13 +12,12 @@ from clankie.seats.service import (
     BusyError,
     MissingError,
     NotOursError,
-    SeatWireError,
     SupersededError,
     UnreachableError,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable
 
     from clankie.host.ports import Clock
     from clankie.seats.service import Page, Service
@@ -31,7 +30,7 @@ DEFECT: Final = 30.0
 
 @dataclass(kw_only=True)
 class Asking:
-    """Asks one page after another. `reopen` registers the seat again where nobody knows it."""
+    """Asks one page after another."""
 
     service: Service
     clock: Clock
@@ -39,8 +38,6 @@ class Asking:
     binding: str
     poll_id: Callable[[], str]
     say: Callable[[str], None]
-    reopen: Callable[[], Awaitable[bool]]
-    _reopened: bool = field(default=False, init=False)
 
     async def page(self) -> Page | Ending:
         """The next page; or why there will be none.
@@ -76,19 +73,8 @@ class Asking:
             case SupersededError():
                 return Ending.SUPERSEDED
             case MissingError():
-                return None if await self._again() else Ending.MISSING
+                return Ending.MISSING
             case _:
                 # A defect of one side; it is said, and tried again without haste.
                 await self.clock.sleep(DEFECT)
                 return None
-
-    async def _again(self) -> bool:
-        """Register once more, ever; whether that worked."""
-        if self._reopened:
-            return False
-        self._reopened = True
-        try:
-            return await self.reopen()
-        except SeatWireError as error:
-            self.say(str(error))
-            return False

@@ -42,18 +42,12 @@ async def _all_sent() -> None:
     """There is no transcript beside what the adapter shows."""
 
 
-async def _cannot() -> bool:
-    """Nobody can register this seat again."""
-    return False
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workings:
     """What a pump works with.
 
     `say` takes sentences for the log of this side. `began` is told of each new native session, and
     how it began. `before` sends what is left of a transcript, before anything is said of its turn.
-    `reopen` registers the seat again, once, where the service does not know it.
     """
 
     clock: Clock
@@ -63,7 +57,6 @@ class Workings:
     say: Callable[[str], None]
     began: Callable[[str, str], Awaitable[None]] = _reads_itself
     before: Callable[[], Awaitable[None]] = _all_sent
-    reopen: Callable[[], Awaitable[bool]] = _cannot
 
 
 class Pump:
@@ -125,7 +118,6 @@ class Pump:
             binding=self._with.binding,
             poll_id=self._with.poll_id,
             say=self._with.say,
-            reopen=self._with.reopen,
         )
         while True:
             began = clock.monotonic()
