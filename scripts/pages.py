@@ -174,7 +174,8 @@ def seats() -> str:
             if same and headless:
                 continue
             manner = "without one (`--headless`)" if headless else "with a terminal"
-            title = "With a terminal and without one" if same else manner.capitalize()
+            both = "With a terminal and without one" if declared.screen else "Without a terminal"
+            title = both if same else manner.capitalize()
             parts.append(f"**{title}.** {abilities(declared)}\n\n{ways(declared)}\n")
     return "\n".join(parts)
 

@@ -127,6 +127,15 @@ def test_a_missing_tmux_is_named_with_its_command(
     assert "install tmux" in told.json["error"]["detail"]
 
 
+def test_a_harness_without_a_screen_needs_no_tmux(
+    run: Run, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (out / "bin" / "pi").symlink_to(out / "bin" / "claude")
+    monkeypatch.setenv("PATH", str(out / "bin"))
+    told = run("seat", "open", "pi", "--dry-run", "--json")
+    assert (told.code, told.json["terminal"]) == (0, False)
+
+
 @pytest.mark.usefixtures("out")
 def test_a_conversation_is_named_or_new_and_not_both(run: Run) -> None:
     told = run("seat", "open", "claude", "--new", "--conversation", "x")

@@ -93,6 +93,11 @@ def _undone(frame: Frame, folder: Folder) -> None:
     shutil.rmtree(folder.path, ignore_errors=True)
 
 
+def _screen(adapter: Adapter, wanted: Wanted) -> bool:
+    """Whether the person gets a terminal of it."""
+    return not wanted.headless and adapter.declaration(headless=False).screen
+
+
 def _equipped(adapter: Adapter, wanted: Wanted) -> None:
     if shutil.which(adapter.program) is None:
         raise CommandError(
@@ -100,7 +105,7 @@ def _equipped(adapter: Adapter, wanted: Wanted) -> None:
             code="harness_missing",
             install=adapter.install,
         )
-    if not wanted.headless and shutil.which("tmux") is None:
+    if _screen(adapter, wanted) and shutil.which("tmux") is None:
         install = install_tmux()
         raise CommandError(
             f"tmux is not installed. Install it with `{install}`, or open the seat with "
@@ -173,7 +178,7 @@ def _told(frame: Frame, adapter: Adapter, place: Place, wanted: Wanted) -> None:
         "directory": place.directory,
         "argv": argv,
         "driven": driven,
-        "terminal": not wanted.headless,
+        "terminal": _screen(adapter, wanted),
         "notes": [] if launch is None else list(launch.notes),
         "ways": {kind.value: way.delivers for kind, way in declared.ways.items()},
     }

@@ -52,6 +52,7 @@ class Declaration:
     """What an adapter can do. `tested` are the versions it was tried with.
 
     `rejoins`: a driver that begins in the folder of one that was killed finds its harness again.
+    `screen`: unless it is headless, a person sees it in a terminal.
     """
 
     harness: str
@@ -59,6 +60,7 @@ class Declaration:
     capabilities: Capabilities
     tested: tuple[str, ...] = ()
     rejoins: bool = False
+    screen: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

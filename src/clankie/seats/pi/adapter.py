@@ -55,6 +55,7 @@ DECLARATION: Final = Declaration(
     ways=dict.fromkeys(_KINDS, _WAY),
     capabilities=Capabilities(kinds=frozenset(_KINDS), interrupt=True),
     tested=TESTED,
+    screen=False,
 )
 
 
