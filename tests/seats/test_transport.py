@@ -47,7 +47,7 @@ async def head(reader: asyncio.StreamReader) -> str:
 async def test_a_poll_that_is_cancelled_closes_its_connection(state: Path) -> None:
     asked, left = asyncio.Event(), asyncio.Event()
 
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def serve(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
         await head(reader)
         asked.set()
         assert await reader.read() == b""
@@ -97,7 +97,7 @@ async def test_an_answer_that_was_cut_off_is_none(state: Path, answer: bytes) ->
 
 
 async def test_an_answer_that_never_comes_is_given_up(state: Path) -> None:
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def serve(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
         await reader.read()
 
     async with serving(state, serve) as client:
