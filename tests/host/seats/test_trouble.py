@@ -179,3 +179,26 @@ async def test_every_event_of_a_page_has_its_deadline_although_a_read_failed_on_
         await clock.sleep(70)
         for name in ("w-1", "w-2"):
             assert (await hall.receipt(name)).state is InputState.UNCERTAIN
+
+
+@virtual
+@pytest.mark.parametrize("verb", ["ack", "sync"])
+async def test_late_evidence_has_its_deadline_although_the_store_could_not_say_so(
+    clock: FakeClock, tmp_path: Path, verb: str
+) -> None:
+    # proves: FENCE-11, FENCE-4
+    machine = Machine(tmp_path, clock)
+    async with machine.on() as hall:
+        seat = await opened(hall)
+        await seat.poll(1)
+        await hall.send("hello", "m-1")
+        event = await seat.given()
+        await clock.sleep(61)
+        assert (await hall.receipt("m-1")).state is InputState.UNCERTAIN
+        trouble(hall.house, "mail").plan(verb, lose())
+        with pytest.raises(CommitUnknownError):
+            await (seat.ack(event) if verb == "ack" else seat.sync(seat.proof(event)))
+        assert (await hall.receipt("m-1")).state is InputState.RUNNING
+        await clock.sleep(610)
+        found = await hall.receipt("m-1")
+        assert (found.state, found.attempts[0].state) == (InputState.SETTLED, SeatState.DELIVERED)

@@ -12,7 +12,7 @@ from clankie.core.errors import (
     UncertainError,
 )
 from clankie.core.seat_errors import EventNotFoundError
-from clankie.host.seats.desk import Overdue, came_to
+from clankie.host.seats.desk import Overdue, Uncounted, came_to
 from clankie.host.waiting import to_the_end
 
 if TYPE_CHECKING:
@@ -111,7 +111,8 @@ async def _kept(
     try:
         state = await work
     except UncertainError:
-        # It may be so all the same, and then somebody has to look.
+        # It may be so all the same: then somebody has to look, and its answer is waited for.
+        desk.alarms.put(Uncounted(key.seat), house.clock.monotonic())
         _look(house, key.seat)
         raise
     came_to(desk, key, state, house.clock.monotonic())

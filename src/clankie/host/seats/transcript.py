@@ -10,7 +10,7 @@ from clankie.core.errors import UncertainError
 from clankie.core.seat import Activity, EntryKind
 from clankie.core.session import parked_until
 from clankie.host import journal
-from clankie.host.seats.desk import Overdue, came_to
+from clankie.host.seats.desk import Overdue, Uncounted, came_to
 from clankie.host.seats.keeping import refresh, unpark
 from clankie.host.seats.session import adopt
 from clankie.host.waiting import to_the_end
@@ -59,6 +59,8 @@ async def _sync(
         synced = await mail.sync(seat.id, session_id, entries, activity, limits)
     except UncertainError:
         _forget_session(house, conversation)
+        # What its rows proved may be on disk all the same, and then its answer is waited for.
+        house.desk.alarms.put(Uncounted(seat.id), house.clock.monotonic())
         raise
     # A seat that was let go may still write where it was given something.
     conversation = synced.conversation or conversation
