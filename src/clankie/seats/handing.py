@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, assert_never
 
 from clankie.host.waiting import caught
 from clankie.seats.port import Handed, Refused, Taken, Unknown
@@ -47,6 +47,8 @@ class Handing:
             case Unknown(why=why):
                 self._say(f"{event.id}: it is not known whether it arrived ({why}).")
                 return None
+            case _:
+                assert_never(handed)
 
     def _unfit(self, event: SeatEvent) -> str | None:
         """Why it is not handed over at all: then nothing can have arrived."""
