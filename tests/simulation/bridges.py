@@ -11,7 +11,12 @@ from dataclasses import dataclass
 from typing import cast
 
 from clankie.core.delivery import SeatState
-from clankie.core.errors import ClankieError, FaultError, UncertainError
+from clankie.core.errors import (
+    ClankieError,
+    FaultError,
+    TransitionRefusedError,
+    UncertainError,
+)
 from clankie.core.seat import SeatEvent
 from clankie.core.seat_errors import (
     EventNotFoundError,
@@ -121,7 +126,7 @@ class Bridge:
             took = await self._handing.hand(self._page[0], self.binding)
             world.alive()
             self._page.popleft()
-            if took is not None and (world.calm or not world.likely(0.1)):
+            if took is not None and (world.calm or not world.likely(0.2)):
                 await self._tell(took)
         if world.calm or not world.likely(0.3):
             await self.says()
@@ -136,7 +141,7 @@ class Bridge:
             seconds = world.chance.choice((10.0, 40.0, 70.0, 130.0, 800.0))
             world.tell(self.seat, "is silent for", seconds)
             await world.clock.sleep(seconds)
-        elif mood < 0.16:
+        elif mood < 0.18:
             await self._meddles()
         elif mood < 0.4:
             await world.pause(2.0)
@@ -275,7 +280,7 @@ class Bridge:
         text = f"reply to {event.id} {event.attempt} of {self.seat}"
         self._place.ledger.seats.replies[event.id, event.attempt].add(text)
         if chance.random() < 0.4:
-            work: Awaitable[object] = self._speaks(event, text)
+            work: Awaitable[object] = answers.spoken(self._house, self.seat, event.id, text)
         else:
             binding = self._takers.get((event.id, event.attempt), self.binding)
             work = answers.reply(
@@ -288,15 +293,19 @@ class Bridge:
             )
         await self._said(event.id, work)
 
-    async def _speaks(self, event: SeatEvent, text: str) -> object:
-        """Answer by the seat's tools: that alone proves nothing of what is uncertain."""
-        house = self._house
+    async def _speaks(self, event: SeatEvent) -> None:
+        """Answer what is uncertain by the seat's tools: that alone proves nothing."""
+        house, seats = self._house, self._place.ledger.seats
         found = await house.store.deliveries.get(event.id)
-        unproven = found.attempts[-1].state is SeatState.UNCERTAIN and not self._journal.untold()
-        state = await answers.spoken(house, self.seat, event.id, text)
-        if unproven:
-            self._world.wrong(f"{event.id} was uncertain, and an answer without proof made {state}")
-        return state
+        it = event.id, event.attempt
+        if found.attempts[-1].state is not SeatState.UNCERTAIN or it in seats.proofs:
+            return
+        try:
+            state = await answers.spoken(house, self.seat, event.id, "without proof")
+        except (TransitionRefusedError, EventNotFoundError):
+            return
+        self._world.alive()
+        self._world.wrong(f"{event.id} was uncertain, and an answer without proof made it {state}")
 
     def _drives(self) -> None:
         drove = self._place.ledger.seats.drove
@@ -306,6 +315,10 @@ class Bridge:
     async def _meddles(self) -> None:
         """What nobody should do: words of a bridge that was never given the event."""
         if not self.heard:
+            return
+        asked = [it for it in self.heard if it.reply]
+        if asked and self._world.likely(0.8):
+            await self._speaks(self._world.chance.choice(asked))
             return
         world, event = self._world, self._world.chance.choice(self.heard)
         if world.likely(0.5) or not event.pieces:

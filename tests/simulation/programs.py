@@ -208,6 +208,9 @@ class Program:
         if one.name in self._ledger.seats.retired:
             world.wrong(f"the session {one.name} was retired by a reset, and writes on")
         world.tell("synced", one.name, end, activity, synced.proven)
+        shown = {event for event, _ in self._proofs}
+        if unproven := set(synced.proven) - shown:
+            world.wrong(f"{unproven} is taken for proven, and no row shows it")
         one.sent = max(one.sent, end)
         rows = self._ledger.seats.rows
         for row in batch:
