@@ -71,6 +71,10 @@ For every kind of event an adapter says how it reaches the harness, what proves 
 what a definite refusal looks like. What is neither proven nor refused is shown as uncertain and
 never given again. A kind that is missing is not offered to that harness.
 
+A turn that the harness itself reports as interrupted, or as ended by an error of its API, ends what
+it had with that code: cancelled where you asked for the stop, else failed. Of pi that goes for
+stops, and for errors that it does not try again.
+
 Other versions than those named are started all the same, with a word to you. What is tested runs
 against the real programs: `scripts/harnesses`.
 """

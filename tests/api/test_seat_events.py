@@ -152,6 +152,30 @@ async def test_exact_evidence_proves_a_delivery_and_equal_words_do_not(api: Api)
     assert receipt["attempts"][0]["state"] == "accepted"
 
 
+async def test_an_end_that_the_harness_reports_ends_the_message(api: Api) -> None:
+    # proves: FENCE-8
+    bridge = await seated(api, interrupt=True)
+    event = await given(api, bridge)
+    value = delivery_uuid("m-1", event["attempt"])
+    proof = {"event": "m-1", "attempt": 1, "proof": "uuid", "value": value}
+    await bridge.sync(row(api, 1, text="hello", delivery_evidence=proof), activity="responding")
+    asked = await api.post("/v1/conversations/global-default/cancel", {"delivery_id": "m-1"})
+    assert asked.json["outcome"] == "requested"
+    await bridge.sync(row(api, 2, "error", text="", code="interrupted"), activity="waiting")
+    receipt = (await api.get("/v1/deliveries/m-1")).json
+    assert (receipt["state"], receipt["code"]) == ("cancelled", "interrupted")
+    assert (receipt["attempts"][0]["state"], receipt["attempts"][0]["code"]) == (
+        "failed",
+        "interrupted",
+    )
+    # One of no turn is words in the log.
+    late = row(api, 3, "error", text="API Error: 500", code="api_error")
+    assert (await bridge.sync(late)).json == {"accepted": 1, "duplicates": 0}
+    assert [one["text"] for one in await api.hall.log() if one["kind"] == "message"][-1] == (
+        "API Error: 500"
+    )
+
+
 async def test_long_words_are_cut_and_say_so(api: Api) -> None:
     bridge = await seated(api)
     await bridge.sync(row(api, 1, text="x" * (ROW + 1)), row(api, 2, text="y" * ROW))
@@ -194,6 +218,7 @@ async def test_a_session_of_another_conversation_is_refused(api: Api) -> None:
         ({"text": 7}, "entries.0.text"),
         ({"text": "a\0b"}, "entries.0.text"),
         ({"tool": {"name": "Bash", "phase": "thinking"}}, "entries.0.tool.phase"),
+        ({"kind": "error", "code": "tired"}, "entries.0.code"),
         ({"limit": {"window": "five_hour"}}, "entries.0.limit.occurred_at"),
         ({"delivery_evidence": {"event": "m-1", "attempt": 1, "proof": "hope"}}, "entries.0."),
     ],

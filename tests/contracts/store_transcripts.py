@@ -18,6 +18,7 @@ from clankie.core.seat import (
     EntryKind,
     Evidence,
     Limited,
+    Mishap,
     Proof,
     SeatEvent,
     delivery_uuid,
@@ -357,3 +358,141 @@ async def test_an_old_limit_ends_nothing_that_came_after_it(store: Store, world:
     assert await state(store, "m-1") == (InputState.RUNNING, SeatState.TAKEN)
     nothing = await synced(store, row("r-2", before, EntryKind.LIMIT))
     assert nothing.limited is None
+
+
+def broken(entry: str, at: datetime, how: Mishap = Mishap.INTERRUPTED, **more: Any) -> Entry:
+    """A row by which the harness says that its turn ended without an answer."""
+    return row(entry, at, EntryKind.ERROR, error=how, **more)
+
+
+async def ended(store: Store, delivery: str) -> tuple[Any, ...]:
+    one = await store.deliveries.get(delivery)
+    return one.state, one.code, one.attempts[-1].state, one.attempts[-1].code
+
+
+@pytest.mark.parametrize(
+    ("how", "code"), [(Mishap.INTERRUPTED, "interrupted"), (Mishap.API_ERROR, "harness_error")]
+)
+async def test_an_end_that_the_harness_reports_fails_what_its_turn_has(
+    store: Store, world: World, how: Mishap, code: str
+) -> None:
+    # proves: FENCE-8
+    standing = await seated(store, world)
+    now = world.clock.now()
+    event = await taken(store, standing, "m-1")
+    await synced(store, activity=Activity.RESPONDING)
+    await synced(store, proving("r-1", now, event), row("r-2", now, EntryKind.ASSISTANT, text="So"))
+    await taken(store, standing, "m-2")
+    await given(store, standing, "m-3")
+    words = "" if how is Mishap.INTERRUPTED else "API Error: 500"
+    end = broken("r-3", now, how, text=words)
+    result = await synced(store, end, activity=Activity.WAITING)
+    assert list(result.failed) == ["m-1"]
+    assert await ended(store, "m-1") == (InputState.FAILED, code, SeatState.FAILED, code)
+    assert (await store.deliveries.get("m-1")).detail == (words or None)
+    # What no row shows it to have is left to its deadline.
+    assert await state(store, "m-2") == (InputState.RUNNING, SeatState.TAKEN)
+    assert await state(store, "m-3") == (InputState.RUNNING, SeatState.ATTEMPTING)
+    told = [one for one in await log(store) if one["kind"] == "turn"]
+    assert [(one["phase"], one["code"]) for one in told if one["phase"] == "failed"] == [
+        ("failed", code)
+    ]
+    assert ("agent", "seat", "So") in await said(store)
+    before = await log(store)
+    again = await synced(store, end)
+    assert (again.duplicates, list(again.failed)) == (1, [])
+    assert await log(store) == before
+
+
+async def test_an_end_that_the_owner_asked_for_is_a_cancelled_message(
+    store: Store, world: World
+) -> None:
+    # proves: FENCE-8, FENCE-13
+    standing = await seated(store, world)
+    now = world.clock.now()
+    for name in ("m-1", "m-2"):
+        event = await taken(store, standing, name)
+        await synced(store, proving(f"r-{name}", now, event), activity=Activity.RESPONDING)
+    asked = frozenset({("m-1", 1), ("m-2", 2)})
+    result = await synced(store, broken("r-1", now, stopped=asked))
+    assert list(result.failed) == ["m-1", "m-2"]
+    code = "interrupted"
+    assert await ended(store, "m-1") == (InputState.CANCELLED, code, SeatState.FAILED, code)
+    # Another attempt of it was asked to stop, not this one.
+    assert await ended(store, "m-2") == (InputState.FAILED, code, SeatState.FAILED, code)
+    phases = [one["phase"] for one in await log(store) if one["kind"] == "turn"]
+    assert phases[-2:] == ["cancelled", "failed"]
+
+
+async def test_an_error_that_nobody_asked_for_is_no_cancellation(
+    store: Store, world: World
+) -> None:
+    # proves: FENCE-8
+    standing = await seated(store, world)
+    now = world.clock.now()
+    event = await taken(store, standing, "m-1")
+    await synced(store, proving("r-1", now, event))
+    asked = frozenset({("m-1", 1)})
+    await synced(store, broken("r-2", now, Mishap.API_ERROR, stopped=asked))
+    assert await state(store, "m-1") == (InputState.FAILED, SeatState.FAILED)
+
+
+async def test_an_end_of_another_turn_ends_nothing_and_its_words_stand_in_the_log(
+    store: Store, world: World
+) -> None:
+    # proves: FENCE-8
+    standing = await seated(store, world)
+    now = world.clock.now()
+    before = now - timedelta(minutes=1)
+    nothing = await synced(store, broken("r-0", now, Mishap.API_ERROR, text="API Error: 529"))
+    assert list(nothing.failed) == []
+    assert await said(store) == [("agent", "seat", "API Error: 529")]
+    event = await taken(store, standing, "m-1")
+    await synced(store, proving("r-1", now, event), activity=Activity.RESPONDING)
+    for result in (
+        await synced(store, broken("r-2", before)),
+        await synced(store, broken("r-3", now), session="n-0"),
+        await synced(store, row("r-4", now, EntryKind.ERROR)),
+    ):
+        assert list(result.failed) == []
+    assert await state(store, "m-1") == (InputState.RUNNING, SeatState.ACCEPTED)
+    await synced(store, activity=Activity.WAITING)
+    assert await state(store, "m-1") == (InputState.SETTLED, SeatState.DELIVERED)
+    assert list((await synced(store, broken("r-5", now))).failed) == []
+    assert await state(store, "m-1") == (InputState.SETTLED, SeatState.DELIVERED)
+
+
+async def test_what_may_be_answered_after_its_turn_is_not_ended_by_a_later_one(
+    store: Store, world: World
+) -> None:
+    # proves: FENCE-8
+    standing = await seated(store, world)
+    now = world.clock.now()
+    first = await taken(store, standing, "e-1", **ESCALATION)
+    await synced(store, proving("r-1", now, first), activity=Activity.WAITING)
+    second = await taken(store, standing, "m-1")
+    await synced(store, proving("r-2", now, second), activity=Activity.RESPONDING)
+    assert list((await synced(store, broken("r-3", now))).failed) == ["m-1"]
+    assert await state(store, "e-1") == (InputState.RUNNING, SeatState.ACCEPTED)
+    assert list((await synced(store, broken("r-4", now))).failed) == ["e-1"]
+
+
+@pytest.mark.parametrize(("value", "ends"), [(None, True), ("of another", False)])
+async def test_an_end_that_names_an_attempt_is_for_that_one(
+    store: Store, world: World, value: str | None, ends: bool
+) -> None:
+    # proves: FENCE-7, FENCE-8
+    standing = await seated(store, world)
+    now = world.clock.now()
+    first = await taken(store, standing, "m-1")
+    await synced(store, proving("r-1", now, first), activity=Activity.RESPONDING)
+    await taken(store, standing, "m-2")
+    evidence = Evidence(
+        event="m-2",
+        attempt=1,
+        proof=Proof.CLIENT_ID,
+        value=value or delivery_uuid("m-2", 1),
+    )
+    result = await synced(store, broken("r-2", now, Mishap.API_ERROR, evidence=evidence))
+    assert list(result.failed) == (["m-2"] if ends else [])
+    assert await state(store, "m-1") == (InputState.RUNNING, SeatState.ACCEPTED)

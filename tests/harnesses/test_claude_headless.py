@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from clankie.core.seat import Activity, EntryKind, EventKind, Proof
+from clankie.core.seat import Activity, EntryKind, EventKind, Mishap, Proof
 from clankie.seats.claude import stream
 from clankie.seats.claude.launch import TESTED, plugin
 from clankie.seats.port import Question, Refused, Seen, Taken, Unknown
@@ -84,6 +84,7 @@ async def test_a_turn_is_stopped_and_the_session_goes_on(lab: Lab) -> None:
         assert await sat.harness.interrupt(turn.id)
         await until(lambda: activities(seen)[-1:] == [Activity.WAITING])
         assert not await sat.harness.interrupt(turn.id)
+        assert sat.entries()[-1].error is Mishap.INTERRUPTED
         assert isinstance(await sat.hand(lab.event(EventKind.TURN, "~say still here")), Taken)
         await until(lambda: any(one.text == "still here" for one in sat.entries()))
     lab.model.release("for ever")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from clankie.core.seat import Activity, EntryKind, delivery_uuid
+from clankie.core.seat import Activity, EntryKind, Mishap, delivery_uuid
 from clankie.seats.codex.adapter import CodexSeat
 from clankie.seats.codex.rollout import holds
 from clankie.seats.codex.server import CodexError
@@ -94,6 +94,7 @@ def test_only_the_turn_that_an_event_started_is_stopped_for_it(one: Codex, model
             assert await seat.interrupt("d-1")
             await idle(one, seat)
             assert not await seat.interrupt("d-1")
+            assert one.rows(seat.transcript)[-1].error is Mishap.INTERRUPTED
             model.release("a")
             # The stop dropped what had not joined yet: no row proves it, and so it stays unknown.
             assert await one.gives(seat, "d-3", "~say on") == "Taken client_id"

@@ -151,7 +151,7 @@ def test_a_message_joins_the_turn_and_a_stop_ends_it(one: Codex, model: Model) -
             await asyncio.to_thread(model.wait, "~hold b")
             await until(lambda: life.attempts(third)[0][1] in {"taken", "accepted"})
             await life.house.run("deliveries", "cancel", HEAD, "--delivery", third)
-            await life.ends(third)
+            await life.ends(third, "cancelled")
             model.release("b")
             await life.ends(life.says("~say on"))
             assert life.said() == ["joined", "on"]

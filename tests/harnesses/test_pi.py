@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from clankie.core.seat import Activity, Entry, EventKind, SeatEvent, delivery_uuid
+from clankie.core.seat import Activity, Entry, EventKind, Mishap, SeatEvent, delivery_uuid
 from clankie.host.clock import SystemIds
 from clankie.seats.launch import Means, Place
 from clankie.seats.pi import ADAPTER
@@ -147,6 +147,7 @@ def test_words_join_the_run_and_a_stop_is_for_its_starter(one: Pi, model: Model)
         assert not await seat.interrupt("d-2")
         assert await seat.interrupt("d-3")
         await until(one.waits)
+        assert one.rows(seat)[-1].error is Mishap.INTERRUPTED
         model.release("b")
         assert await one.gives(seat, "d-4", "~say on") == "Taken client_id"
         await until(lambda: "on" in one.said(seat))

@@ -4,7 +4,16 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from clankie.core.seat import Activity, Entry, EntryKind, EventKind, Evidence, Limited, Proof
+from clankie.core.seat import (
+    Activity,
+    Entry,
+    EntryKind,
+    EventKind,
+    Evidence,
+    Limited,
+    Mishap,
+    Proof,
+)
 from clankie.seats.client import Client, connected
 from clankie.seats.folder import Folder
 from clankie.seats.port import Question
@@ -127,11 +136,12 @@ async def test_rows_carry_their_evidence_and_limits(client: Client, unix: UnixSe
             at=AT,
             limit=Limited(window="five_hour", occurred_at=AT, resets_at=AT),
         ),
+        Entry(id="r4", kind=EntryKind.ERROR, at=AT, error=Mishap.INTERRUPTED),
     ]
     await client.transcript("native-1", rows, Activity.RESPONDING)
     [asked] = unix.asked
     assert asked.body["activity"] == "responding"
-    first, second, third = asked.body["entries"]
+    first, second, third, fourth = asked.body["entries"]
     assert first["text"] == "hi ?"
     assert first["delivery_evidence"] == {
         "event": "m-1",
@@ -142,6 +152,8 @@ async def test_rows_carry_their_evidence_and_limits(client: Client, unix: UnixSe
     assert (second["native_parent"], second["tool"]["detail"]) == ("r1", '{"a": 1}')
     assert third["limit"]["window"] == "five_hour"
     assert third["limit"]["resets_at"] == AT.isoformat()
+    assert (fourth["kind"], fourth["code"]) == ("error", "interrupted")
+    assert "code" not in first
 
 
 async def test_many_rows_are_several_requests(client: Client, unix: UnixService) -> None:

@@ -18,6 +18,7 @@ from clankie.core.seat import (
     EventKind,
     Evidence,
     Limited,
+    Mishap,
     Native,
     Proof,
     cut,
@@ -226,13 +227,14 @@ class EntryBody(Body):
     """A row of a harness's transcript."""
 
     id: str = Field(min_length=1, max_length=200)
-    kind: Literal["user", "assistant", "tool", "limit"]
+    kind: Literal["user", "assistant", "tool", "limit", "error"]
     at: Time
     text: str = ""
     native_parent: str | None = Field(default=None, max_length=200)
     tool: ToolBody | None = None
     delivery_evidence: EvidenceBody | None = None
     limit: LimitBody | None = None
+    code: Literal["interrupted", "api_error"] | None = None
 
     def value(self, path: str) -> Entry:
         """As the law has it. Raises InvalidFieldError."""
@@ -246,6 +248,7 @@ class EntryBody(Body):
             tool=None if self.tool is None else self.tool.value(),
             evidence=None if evidence is None else evidence.value_of(),
             limit=None if limit is None else limit.value(f"{path}.limit"),
+            error=None if self.code is None else Mishap(self.code),
         )
 
 

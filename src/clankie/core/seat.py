@@ -48,6 +48,14 @@ class EntryKind(StrEnum):
     ASSISTANT = "assistant"
     TOOL = "tool"
     LIMIT = "limit"
+    ERROR = "error"
+
+
+class Mishap(StrEnum):
+    """How a turn ended without an answer, as the harness itself reports it."""
+
+    INTERRUPTED = "interrupted"
+    API_ERROR = "api_error"
 
 
 class Proof(StrEnum):
@@ -125,7 +133,11 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A row of a harness's transcript as its adapter read it. `id` is the harness's own."""
+    """A row of a harness's transcript as its adapter read it. `id` is the harness's own.
+
+    `stopped`, for an interrupt: the events and attempts that the owner had asked to stop by then.
+    It is the service's own knowledge and never on the wire.
+    """
 
     id: str
     kind: EntryKind
@@ -135,6 +147,8 @@ class Entry:
     tool: dict[str, Any] | None = None
     evidence: Evidence | None = None
     limit: Limited | None = None
+    error: Mishap | None = None
+    stopped: frozenset[tuple[str, int]] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

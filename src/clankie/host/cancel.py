@@ -92,7 +92,10 @@ async def _interrupted(house: House, conversation: str, found: Delivery | None) 
     # A member went with a newer one: the harness knows the event by that one's id.
     event = last.into or found.id
     of_event = found if event == found.id else await house.store.deliveries.get(event)
-    chair.interrupts.append((event, of_event.attempts[-1].n))
+    asked = event, of_event.attempts[-1].n
+    chair.interrupts.append(asked)
+    if asked not in chair.stopping:
+        chair.stopping.append(asked)
     chair.look()
     return Cancelled(CancelOutcome.REQUESTED, found)
 

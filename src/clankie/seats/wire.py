@@ -52,6 +52,8 @@ def entry_to_json(one: Entry) -> Json:
             "occurred_at": one.limit.occurred_at.isoformat(),
             "resets_at": None if resets is None else resets.isoformat(),
         }
+    if one.error is not None:
+        wire["code"] = one.error.value
     return wire
 
 

@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
+import pytest
+
 from clankie.core.admission import Origin
 from clankie.core.conversation import OPERATOR
 from clankie.core.delivery import InputState, SeatState
 from clankie.core.ids import HEAD
-from clankie.core.seat import Activity, Capabilities
+from clankie.core.seat import Activity, Capabilities, EntryKind, Mishap
 from clankie.host.cancel import CancelOutcome, cancel
 from clankie.host.seats import roster
 from fakes.bridge import opened, page_of
@@ -58,6 +60,35 @@ async def test_what_a_seat_has_is_asked_to_stop_and_its_outcome_is_the_true_one(
         # It answered in spite of that, and that is what the receipt says.
         await seat.answers(event, "done already")
         assert (await hall.ended("m-1")).state is InputState.SETTLED
+
+
+@virtual
+@pytest.mark.parametrize("asked", [True, False])
+async def test_what_the_harness_stopped_ends_cancelled_only_where_the_owner_asked_for_it(
+    clock: FakeClock, tmp_path: Path, asked: bool
+) -> None:
+    # proves: FENCE-8, FENCE-13
+    async with Machine(tmp_path, clock).on() as hall:
+        seat = await opened(hall)
+        await seat.poll(1)
+        await hall.send("hello", "m-1")
+        event = await seat.takes()
+        await seat.sync(seat.proof(event), activity=Activity.RESPONDING)
+        if asked:
+            assert (await cancel(hall.house, HEAD, "m-1")).outcome is CancelOutcome.REQUESTED
+            assert (await seat.poll(1)).interrupts == (("m-1", 1),)
+        await seat.sync(seat.row(EntryKind.ASSISTANT, "so far"))
+        end = seat.row(EntryKind.ERROR, error=Mishap.INTERRUPTED)
+        await seat.sync(end, activity=Activity.WAITING)
+        receipt = await hall.ended("m-1")
+        assert receipt.state is (InputState.CANCELLED if asked else InputState.FAILED)
+        assert (receipt.code, receipt.reply_cursor) == ("interrupted", None)
+        assert receipt.attempts[-1].state is SeatState.FAILED
+        assert (await seat.sync(end)).duplicates == 1
+        # The next one is a turn of its own.
+        await hall.send("go on", "m-2")
+        await seat.answers(await seat.takes(), "gladly")
+        assert (await hall.ended("m-2")).state is InputState.SETTLED
 
 
 @virtual

@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clankie.core.seat import Activity, Entry, EntryKind, Evidence, Limited, Proof, delivery_uuid
+from clankie.core.seat import (
+    Activity,
+    Entry,
+    EntryKind,
+    Evidence,
+    Limited,
+    Mishap,
+    Proof,
+    delivery_uuid,
+)
 from clankie.seats.claude.rows import SHOWN, activity, folders, reader
 from clankie.seats.rows import Known, Typed, digest_of
 from seats.claude import said
@@ -236,6 +245,26 @@ def test_other_failures_and_words_about_limits_are_no_limit(row: dict[str, Any])
     (entry,) = read(row)
     assert entry.kind is not EntryKind.LIMIT
     assert entry.limit is None
+
+
+# proves: FENCE-8
+def test_a_failed_request_is_an_error_and_no_answer() -> None:
+    row = said.failed("u-1", "API Error: 500", error="server_error", apiErrorStatus=500)
+    (entry,) = read(row)
+    assert (entry.kind, entry.error) == (EntryKind.ERROR, Mishap.API_ERROR)
+    assert entry.text == "API Error: 500"
+
+
+# proves: FENCE-8
+@pytest.mark.parametrize("words", ["", " for tool use"])
+def test_a_turn_that_was_stopped_is_an_interrupt(words: str) -> None:
+    text = f"[Request interrupted by user{words}]"
+    (entry,) = read(said.user("u-3", [said.text(text)]))
+    assert (entry.kind, entry.error) == (EntryKind.ERROR, Mishap.INTERRUPTED)
+    assert (entry.id, entry.text) == ("u-3", "")
+    # Words of a person about it are words.
+    (typed,) = read(said.typed("u-4", f"{text} why?"))
+    assert (typed.kind, typed.error) == (EntryKind.USER, None)
 
 
 # proves: SEAT-15

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clankie.core.seat import Activity, EntryKind, Proof, delivery_uuid
+from clankie.core.seat import Activity, EntryKind, Mishap, Proof, delivery_uuid
 from clankie.seats.codex.rows import Reader, activity, folders, reader, worded
 from clankie.seats.rows import Known
 
@@ -150,8 +150,24 @@ def test_a_time_of_day_in_the_wording_is_the_next_one() -> None:
     assert worded("try again at Foo 3rd, 2026 3:49 PM.", at) is None
 
 
-def test_other_failures_are_no_limits() -> None:
-    assert list(reader(KNOWN).read(ended(codex_error_info="other", message="no"))) == []
+def test_other_failures_are_errors_and_no_limits() -> None:
+    # proves: FENCE-8
+    (found,) = reader(KNOWN).read(ended(codex_error_info="other", message="no"))
+    assert (found.kind, found.id, found.text) == (EntryKind.ERROR, "t:error", "no")
+    assert (found.error, found.limit) == (Mishap.API_ERROR, None)
+    assert list(reader(KNOWN).read(ended())) == []
+
+
+def test_a_turn_that_was_stopped_is_an_interrupt() -> None:
+    # proves: FENCE-8
+    line = row(type="turn_aborted", turn_id="t", reason="interrupted")
+    (found,) = reader(KNOWN).read(line)
+    assert (found.kind, found.id, found.text) == (EntryKind.ERROR, "t:stopped", "")
+    assert found.error is Mishap.INTERRUPTED
+    (nameless,) = reader(KNOWN).read(row(type="turn_aborted"))
+    (again,) = reader(KNOWN).read(row(type="turn_aborted"))
+    assert nameless.id == again.id != found.id
+    assert list(reader(KNOWN).read(row(type="turn_aborted", reason="replaced"))) == []
 
 
 def test_the_session_responds_from_the_start_of_a_task_to_its_end() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from clankie.core.seat import Activity, EntryKind, Proof, delivery_uuid
+from clankie.core.seat import Activity, EntryKind, Mishap, Proof, delivery_uuid
 from clankie.seats.pi.rows import activity, folders, reader
 from clankie.seats.rows import Known
 
@@ -57,6 +57,32 @@ def test_answers_tools_and_typed_words_are_rows() -> None:
     }
     assert list(last) == []
     assert str(rows.activity) == "waiting"
+
+
+def test_a_turn_that_was_stopped_is_an_interrupt_and_what_was_said_stays() -> None:
+    # proves: FENCE-8
+    rows = reader(KNOWN)
+    half = [{"type": "text", "text": "half"}]
+    said, end = rows.read(message("assistant", content=half, stopReason="aborted"))
+    assert (said.kind, said.text, said.id) == (EntryKind.ASSISTANT, "half", "r1")
+    assert (end.kind, end.error, end.text) == (EntryKind.ERROR, Mishap.INTERRUPTED, "")
+    assert (end.id, end.native_parent) == ("r1:end", "r0")
+    assert str(rows.activity) == "waiting"
+
+
+def test_an_error_is_the_end_only_where_pi_does_not_try_again() -> None:
+    # proves: FENCE-8
+    def failed(why: str) -> bytes:
+        return message("assistant", content=[], stopReason="error", errorMessage=why)
+
+    (end,) = reader(KNOWN).read(failed("401 invalid key"))
+    assert (end.kind, end.error, end.text) == (
+        EntryKind.ERROR,
+        Mishap.API_ERROR,
+        "401 invalid key",
+    )
+    for why in ("529 overloaded", "socket hang up", "4010 odd", ""):
+        assert list(reader(KNOWN).read(failed(why))) == []
 
 
 def test_a_tool_that_failed_says_so() -> None:

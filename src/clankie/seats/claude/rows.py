@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from clankie.core.seat import Activity, Entry, EntryKind, Evidence, Proof
+from clankie.core.seat import Activity, Entry, EntryKind, Evidence, Mishap, Proof
 from clankie.seats.claude.words import blocks_of, object_of, spoken, text_of, words
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ Json = dict[str, Any]
 SHOWN: Final = 16_384
 """Characters of a tool's input or output."""
 _SYNTHETIC: Final = "<synthetic>"
-_INTERRUPTED: Final = "[Request interrupted by user"
+_INTERRUPTED: Final = re.compile(r"\[Request interrupted by user[^\]\n]*\]")
 # What the client puts in for others. The rest of its own additions are no part of a conversation.
 _OTHERS: Final = frozenset({"peer", "channel", "task-notification", "coordinator"})
 _STARTS: Final = frozenset({"UserPromptSubmit"})
@@ -126,8 +127,10 @@ class Reader:
             self.activity = Activity.RESPONDING
             yield _result(row, block, number)
         text = text_of(content)
-        if text.startswith(_INTERRUPTED):
+        if _INTERRUPTED.fullmatch(text) and self._by_id(row.get("uuid")) is None:
             self.activity = Activity.WAITING
+            at, how = _moment(row), Mishap.INTERRUPTED
+            yield _entry(row, EntryKind.ERROR, at, number=len(results), error=how)
         elif text.strip():
             said = _Said(uuid=row.get("uuid"), text=text, at=_moment(row), number=len(results))
             yield from self._said(row, said)
@@ -201,7 +204,7 @@ class Reader:
         self.activity = Activity.WAITING
         limit = limit_of(row, text, at)
         if limit is None:
-            return _entry(row, EntryKind.ASSISTANT, at, text=text)
+            return _entry(row, EntryKind.ERROR, at, text=text, error=Mishap.API_ERROR)
         self.limit = limit
         return _entry(row, EntryKind.LIMIT, at, text=text, limit=limit)
 

@@ -15,7 +15,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from clankie.core.seat import Activity, Entry, EntryKind, Evidence, Limited, Proof
+from clankie.core.seat import Activity, Entry, EntryKind, Evidence, Limited, Mishap, Proof
 from clankie.seats.rows import Known
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ Json = dict[str, Any]
 _DETAIL: Final = 2_000
 _DAY: Final = 24 * 60
 """Minutes: windows up to a day are the session's, longer ones the week's."""
+_STOPPED: Final = "interrupted"
 _FULL: Final = 100.0
 _AGAIN: Final = re.compile(
     r"try again at (?:(?P<month>[A-Z][a-z]{2,8}) (?P<day>\d{1,2})(?:st|nd|rd|th)?,?"
@@ -96,6 +97,8 @@ class Reader:
                 self._limits = _dict(payload.get("rate_limits"))
             case "task_complete":
                 return self._end(payload, at)
+            case "turn_aborted":
+                return _stopped(payload, at, digest)
             case "user_message" | "agent_message":
                 return self._old_words(payload, at, digest)
             case _:
@@ -129,9 +132,12 @@ class Reader:
 
     def _end(self, payload: Json, at: datetime) -> Sequence[Entry]:
         error = _dict(payload.get("error"))
-        if error.get("codex_error_info") != "usage_limit_exceeded":
+        if not error:
             return ()
         text = str(error.get("message", ""))
+        if error.get("codex_error_info") != "usage_limit_exceeded":
+            name, how = f"{payload.get('turn_id')}:error", Mishap.API_ERROR
+            return (Entry(id=name, kind=EntryKind.ERROR, at=at, text=text, error=how),)
         window, resets_at = _window(self._limits)
         limit = Limited(window=window, occurred_at=at, resets_at=resets_at or worded(text, at))
         name = f"{payload.get('turn_id')}:limit"
@@ -160,6 +166,15 @@ class Reader:
             "call_id": call,
         }
         return (Entry(id=call, kind=EntryKind.TOOL, at=at, tool=tool),)
+
+
+def _stopped(payload: Json, at: datetime, digest: str) -> Sequence[Entry]:
+    """A turn that a person stopped; what ends for another reason goes on in another turn."""
+    if payload.get("reason", _STOPPED) != _STOPPED:
+        return ()
+    turn = payload.get("turn_id")
+    name = f"{turn if isinstance(turn, str) else digest}:stopped"
+    return (Entry(id=name, kind=EntryKind.ERROR, at=at, error=Mishap.INTERRUPTED),)
 
 
 def _tool(kind: str, item: Json) -> Json:

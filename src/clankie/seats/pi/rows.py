@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from clankie.core.seat import Activity, Entry, EntryKind, Evidence, Proof
+from clankie.core.seat import Activity, Entry, EntryKind, Evidence, Mishap, Proof
 from clankie.seats.rows import Known
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ Json = dict[str, Any]
 OURS: Final = "clankie"
 _DETAIL: Final = 2_000
 _GOES_ON: Final = "toolUse"
+_STOPPED: Final = "aborted"
+_FINAL: Final = re.compile(r"\s*(?:error:?\s*)?(?:401|403|404)\b", re.IGNORECASE)
+"""Errors that pi does not try again by itself; of the others its file does not say the end."""
 
 
 def folders(environment: Mapping[str, str]) -> tuple[str, ...]:
@@ -65,10 +69,9 @@ class Reader:
         name, parent = row.get("id"), row.get("parentId")
         if not isinstance(name, str):
             return ()
-        found = self._entry(row, name, at)
-        if found is None:
-            return ()
-        return (Entry(**found, native_parent=parent if isinstance(parent, str) else None),)
+        facts = [self._entry(row, name, at), _ended(row, name, at)]
+        above = parent if isinstance(parent, str) else None
+        return tuple(Entry(**one, native_parent=above) for one in facts if one is not None)
 
     def _entry(self, row: Json, name: str, at: datetime) -> Json | None:
         if row.get("type") == "custom_message" and row.get("customType") == OURS:
@@ -124,6 +127,20 @@ class Reader:
             "phase": "failed" if message.get("isError") else "completed",
             "detail": given if len(given) <= _DETAIL else f"{given[:_DETAIL]} …",
         }
+
+
+def _ended(row: Json, name: str, at: datetime) -> Json | None:
+    """The end of a turn without an answer; what was said before it is a row of its own."""
+    message = _dict(row.get("message"))
+    if row.get("type") != "message" or message.get("role") != "assistant":
+        return None
+    base = {"id": f"{name}:end", "kind": EntryKind.ERROR, "at": at}
+    reason, said = message.get("stopReason"), str(message.get("errorMessage") or "")
+    if reason == _STOPPED:
+        return {**base, "error": Mishap.INTERRUPTED}
+    if reason == "error" and _FINAL.match(said):
+        return {**base, "text": said, "error": Mishap.API_ERROR}
+    return None
 
 
 def _words(content: object) -> str:

@@ -70,7 +70,10 @@ _PHASES: Final = {
 
 @dataclass(slots=True)
 class Given:
-    """An attempt's row. `joined`: the attempt of the event under whose id it was handed over."""
+    """An attempt's row. `joined`: the attempt of the event under whose id it was handed over.
+
+    `stopped` is no part of the row: its failure is the end that the owner asked for.
+    """
 
     id: str
     delivery: str
@@ -92,6 +95,7 @@ class Given:
     steer: int = 0
     acknowledged_at: int | None = None
     proof: str | None = None
+    stopped: bool = False
 
     @property
     def open(self) -> bool:
@@ -196,6 +200,7 @@ def move_with(
         one.id,
         InputState(one.state),
         member=given.joined is not None,
+        cancelled=given.stopped,
     )
     _write(tx, given, before, after, code)
     for state in step.inputs:

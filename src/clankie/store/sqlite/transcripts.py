@@ -4,7 +4,9 @@ Rule 1: a row that proves a delivery is that delivery's own words: it joins them
         message. Proof is exact (`core.session.proves`); everything else is the seat's word.
 Rule 2: a usage limit ends what the harness had taken as failed. What it may not even have taken is
         left to its deadline.
-Rule 3: when the session that holds the turn waits again, what wanted no reply is over.
+Rule 3: an end without an answer that the harness reports (an interrupt, an error) is for what the
+        turn that runs in that session has, and for nothing else.
+Rule 4: when the session that holds the turn waits again, what wanted no reply is over.
 """
 
 from __future__ import annotations
@@ -23,7 +25,16 @@ from clankie.core.seat_errors import SeatNotFoundError, SessionConflictError
 from clankie.core.session import Handed, Turn, heard, proves
 from clankie.host.framing import one_line
 from clankie.host.seatstore import Synced
-from clankie.store.sqlite import events, given, handoffs, heads, inputs, seats, sessions
+from clankie.store.sqlite import (
+    events,
+    given,
+    handoffs,
+    heads,
+    inputs,
+    mishaps,
+    seats,
+    sessions,
+)
 from clankie.store.sqlite.values import moment
 
 if TYPE_CHECKING:
@@ -56,6 +67,7 @@ class _Sync:
     session: Session
     limits: SeatLimits
     words: Counter[str]
+    session_id: str
     accepted: int = 0
     proven: list[str] = field(default_factory=list[str])
     failed: list[str] = field(default_factory=list[str])
@@ -87,7 +99,7 @@ def sync(
     if fresh:
         handoffs.drives(tx, head, head.cursor)
     words = Counter(normalise(it.text) for it in fresh if it.kind is EntryKind.USER)
-    batch = _Sync(tx, head, one, session, limits, words, accepted=len(fresh))
+    batch = _Sync(tx, head, one, session, limits, words, session_id, accepted=len(fresh))
     for entry in fresh:
         _take(batch, entry)
     _hear(batch, session_id, activity, max((it.at for it in fresh), default=None))
@@ -145,6 +157,11 @@ def _said(batch: _Sync, entry: Entry) -> int | None:
         case EntryKind.LIMIT:
             _limit(batch, entry)
             return None
+        case EntryKind.ERROR:
+            ended = mishaps.ends(batch.tx, batch.head, batch.seat, batch.session_id, entry)
+            batch.failed.extend(ended)
+            # Words that ended nothing of ours stand where the harness said them.
+            return None if ended else _message(batch, Role.AGENT, entry.text)
 
 
 def _message(batch: _Sync, role: Role, text: str) -> int | None:
