@@ -48,7 +48,7 @@ class ScriptedSeat:
         body = {"conversation": conversation, "harness": self.harness, "expected": expected}
         grant = self.owner.ask("POST", "/v1/seats/grants", body)
         assert grant.status == 201, grant
-        made = self._client_without_token().ask(
+        made = _Unnamed(self.owner.home).ask(
             "POST",
             "/v1/seats",
             {
@@ -71,9 +71,6 @@ class ScriptedSeat:
     def token(self) -> str:
         """Its own, as the service gave it."""
         return self._client.token
-
-    def _client_without_token(self) -> Client:
-        return _Unnamed(self.owner.home)
 
     def ask(self, method: str, path: str, body: object = None) -> Answer:
         """A request about this seat, with its token."""
