@@ -316,11 +316,13 @@ class Bridge:
         """What nobody should do: words of a bridge that was never given the event."""
         if not self.heard:
             return
-        asked = [it for it in self.heard if it.reply]
-        if asked and self._world.likely(0.8):
+        proofs = self._place.ledger.seats.proofs
+        unproven = [it for it in self.heard if (it.id, it.attempt) not in proofs]
+        asked = [it for it in unproven if it.reply]
+        if asked and self._world.likely(0.5):
             await self._speaks(self._world.chance.choice(asked))
             return
-        world, event = self._world, self._world.chance.choice(self.heard)
+        world, event = self._world, self._world.chance.choice(unproven or self.heard)
         if world.likely(0.5) or not event.pieces:
             self.program.confuses(event)
             return
