@@ -306,33 +306,10 @@ class Clients:
         await wakes.release(self.house)
 
     async def _remove_wake(self) -> None:
-        known = sorted(self._ledger.wakes.keys() - self._ledger.removed)
-        if known:
-            wake = self._world.chance.choice(known)
-            self._ledger.removing.add(wake)
-            await wakes.remove(self.house, wake)
-            self._world.alive()
-            self._world.tell("removed", wake)
-            self._ledger.removed.add(wake)
+        await _without_a_wake(self._world, self._ledger, self.house)
 
     async def _settings(self) -> None:
-        chance, ledger = self._world.chance, self._ledger
-        changes: tuple[dict[str, object], ...] = (
-            {"persona": {"name": f"name {chance.randrange(9)}"}},
-            {"watchdog": {"idle": chance.choice((60.0, 300.0))}},
-            {"models": {"model": f"openai-chat:m{chance.randrange(9)}"}},
-        )
-        change = chance.choice(changes)
-        ledger.releases += "models" in change
-        seen = self.house.settings_revision
-        try:
-            revision, _ = await settings.patch(self.house, change, seen)
-        except SettingsConflictError as error:
-            if error.facts["revision"] == seen:
-                self._world.wrong(f"a change to settings of revision {seen} was refused")
-            raise
-        self._world.alive()
-        ledger.settings = max(ledger.settings, revision)
+        await _other_settings(self._world, self._ledger, self.house)
 
     async def _goal(self) -> None:
         place, budget = self._world.chance.choice(self.places), self._world.chance.randint(1, 4)
@@ -364,6 +341,37 @@ class Clients:
             if self.house.stopping:
                 return
             await self._world.clock.sleep(1.0)
+
+
+async def _without_a_wake(world: World, ledger: Ledger, house: House) -> None:
+    known = sorted(ledger.wakes.keys() - ledger.removed)
+    if known:
+        wake = world.chance.choice(known)
+        ledger.removing.add(wake)
+        await wakes.remove(house, wake)
+        world.alive()
+        world.tell("removed", wake)
+        ledger.removed.add(wake)
+
+
+async def _other_settings(world: World, ledger: Ledger, house: House) -> None:
+    chance = world.chance
+    changes: tuple[dict[str, object], ...] = (
+        {"persona": {"name": f"name {chance.randrange(9)}"}},
+        {"watchdog": {"idle": chance.choice((60.0, 300.0))}},
+        {"models": {"model": f"openai-chat:m{chance.randrange(9)}"}},
+    )
+    change = chance.choice(changes)
+    ledger.releases += "models" in change
+    seen = house.settings_revision
+    try:
+        revision, _ = await settings.patch(house, change, seen)
+    except SettingsConflictError as error:
+        if error.facts["revision"] == seen:
+            world.wrong(f"a change to settings of revision {seen} was refused")
+        raise
+    world.alive()
+    ledger.settings = max(ledger.settings, revision)
 
 
 def _cursor(frame: bytes) -> int:

@@ -351,13 +351,18 @@ class Hall:
             if presence is not Presence.LIVE:
                 world.wrong(f"{bridge.seat} asks, and is said to be {presence}")
         elif bridge.waiting is None and bridge.ended is not None:
-            self._silent(bridge, conversation, presence, now - bridge.ended)
+            _silent(world, bridge, conversation, presence, now - bridge.ended)
 
-    def _silent(
-        self, bridge: Bridge, conversation: str | None, presence: Presence | None, silence: float
-    ) -> None:
-        hold = HOLD if conversation == HEAD else 30.0
-        if silence > hold + 0.5 and presence is not Presence.ABSENT:
-            self._world.wrong(f"{bridge.seat} is silent for {silence} s, and is {presence}")
-        if conversation == HEAD and silence < hold - 0.5 and presence is Presence.ABSENT:
-            self._world.wrong(f"{bridge.seat} is given up after {silence} s of silence")
+
+def _silent(
+    world: World,
+    bridge: Bridge,
+    conversation: str | None,
+    presence: Presence | None,
+    silence: float,
+) -> None:
+    hold = HOLD if conversation == HEAD else 30.0
+    if silence > hold + 0.5 and presence is not Presence.ABSENT:
+        world.wrong(f"{bridge.seat} is silent for {silence} s, and is {presence}")
+    if conversation == HEAD and silence < hold - 0.5 and presence is Presence.ABSENT:
+        world.wrong(f"{bridge.seat} is given up after {silence} s of silence")
