@@ -103,7 +103,7 @@ class Seat:
         """Registered, attached, and asking."""
         seat = ScriptedSeat(service.client).open()
         self._folder.mkdir()
-        kept = {"seat": seat.id, "token": seat.token()}
+        kept = {"seat": seat.id, "token": seat.token}
         (self._folder / "seat.json").write_text(json.dumps(kept), encoding="utf-8")
         self.start()
 

@@ -37,7 +37,7 @@ class ScriptedSeat:
         self.can = {"interrupt": True, **can}
         self.harness = harness
         self.session = session
-        self.id = ""
+        self.id = self.token = ""
         self.binding = BINDINGS.format(1)
         self._client = _Seated(owner.home)
         self._polls = 0
@@ -59,18 +59,15 @@ class ScriptedSeat:
             },
         )
         assert made.status == 201, made
-        self.id = str(made.body["seat"])
-        self._client = _Seated(self.owner.home, token=str(made.body["token"]))
+        self.id, self.token = str(made.body["seat"]), str(made.body["token"])
+        self._client = _Seated(self.owner.home, token=self.token)
         return self
 
     def sits(self, seat: str, token: str, bridge: int) -> None:
         """Go on as the bridge of this number of a seat that was opened before."""
         self.id, self.binding = seat, BINDINGS.format(bridge)
+        self.token = token
         self._client = _Seated(self.owner.home, token=token)
-
-    def token(self) -> str:
-        """Its own, as the service gave it."""
-        return self._client.token
 
     def ask(self, method: str, path: str, body: object = None) -> Answer:
         """A request about this seat, with its token."""

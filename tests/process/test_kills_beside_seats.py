@@ -54,7 +54,7 @@ def escalated(place: Place, name: str) -> None:
 
 def tool(seat: ScriptedSeat, name: str, **arguments: Any) -> None:
     """Call a tool of the seat's own bank."""
-    token = seat.token()
+    token = seat.token
     head = {
         "Content-Type": "application/json",
         "Accept": "application/json, text/event-stream",

@@ -321,10 +321,7 @@ class Clients:
         await goals.remove(self.house, self._world.chance.choice(self.places))
 
     async def _look(self) -> None:
-        await status.status(self.house)
-        await doctor.examine(self.house)
-        place = self._world.chance.choice(self.places)
-        await selfstate.prompt(self.house, place, selfstate.SECTIONS)
+        await _looked(self.house, self._world.chance.choice(self.places))
 
     # ── following ────────────────────────────────────────────────────────────────────────────────
 
@@ -341,6 +338,12 @@ class Clients:
             if self.house.stopping:
                 return
             await self._world.clock.sleep(1.0)
+
+
+async def _looked(house: House, place: str) -> None:
+    await status.status(house)
+    await doctor.examine(house)
+    await selfstate.prompt(house, place, selfstate.SECTIONS)
 
 
 async def _without_a_wake(world: World, ledger: Ledger, house: House) -> None:
