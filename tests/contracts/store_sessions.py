@@ -29,7 +29,7 @@ from contracts.seat_kit import (
 )
 from contracts.store_handoff import driven, one_handoff, ran
 from contracts.store_kit import World, made
-from contracts.store_transcripts import SESSION, proving, row, said, synced
+from contracts.store_transcripts import SESSION, broken, proving, row, said, synced
 
 
 async def wrote(
@@ -200,3 +200,16 @@ async def test_what_only_the_queue_of_a_harness_had_that_is_gone_is_not_known(
         assert await store.mail.lapse("s-1", name, 1, gone=True) is end
     one = await store.deliveries.get("m-1")
     assert one.code == ("harness_gone" if transcript else "no_reply")
+
+
+async def test_an_end_is_for_what_that_very_session_was_given(store: Store, world: World) -> None:
+    # proves: FENCE-8
+    standing = await seated(store, world)
+    now = world.clock.now()
+    event = await taken(store, standing, "m-1")
+    await synced(store, proving("r-1", now, event))
+    assert list((await synced(store, broken("r-2", now), session="n-0")).failed) == []
+    await store.seats.occupied("s-1", occupant("n-2"))
+    assert list((await synced(store, broken("r-3", now), session="n-2")).failed) == []
+    assert list((await synced(store, broken("r-4", now))).failed) == []
+    assert await state(store, "m-1") == (InputState.RUNNING, SeatState.ACCEPTED)

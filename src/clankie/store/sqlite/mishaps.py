@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from clankie.core.admission import Origin
 from clankie.core.delivery import SeatState
 from clankie.core.mailbox import wants_reply
-from clankie.core.seat import Activity, Mishap, delivery_uuid
+from clankie.core.seat import Mishap, delivery_uuid
 from clankie.host.framing import one_line
 from clankie.store.sqlite import given, inputs
 from clankie.store.sqlite.values import moment
@@ -54,8 +54,7 @@ def _its_own(
     """What it ends, each with the event and attempt under which the harness knows it."""
     if entry.evidence is not None:
         return _named(tx, head, seat, entry.evidence)
-    elsewhere = seat.activity is Activity.RESPONDING and seat.activity_session != session
-    if elsewhere or session != seat.occupant.native.session_id:
+    if session != seat.occupant.native.session_id:
         return []
     open_here = [
         one
