@@ -353,6 +353,13 @@ def test_what_was_attached_is_named(log: Log) -> None:
     assert told[-1] == "· attached: cat.png (image/png)"
 
 
+def test_a_receipt_that_is_older_than_the_log_takes_nothing_back(log: Log) -> None:
+    log.asked("m-9", "hello")
+    log.turn("m-9", "started")
+    log.story.adopt({"id": "m-9", "state": "queued"}, "hello")
+    assert log.story.waiting["m-9"].state == "running"
+
+
 def test_a_known_open_delivery_is_adopted(log: Log) -> None:
     log.story.adopt({"id": "m-9", "state": "running"}, "still going")
     assert log.story.waiting["m-9"].words == "still going"

@@ -307,12 +307,16 @@ class Story:
     # ── beside the log ───────────────────────────────────────────────────────────────────────────
 
     def adopt(self, receipt: Json, words: str) -> None:
-        """Know a delivery that is still open, or uncertain, from its receipt."""
+        """Know a delivery that is still open, or uncertain, from its receipt.
+
+        A receipt may be older than what the log has told meanwhile: it takes nothing back.
+        """
         delivery = str(receipt["id"])
         self._remember(delivery, words)
         if receipt.get("state") in {"queued", "running"}:
             known = self.waiting.setdefault(delivery, Waiting(self._words.get(delivery, "")))
-            known.state = str(receipt["state"])
+            if known.state != "running":
+                known.state = str(receipt["state"])
 
     def excerpt(self, delivery: str) -> str:
         """The first words of a message."""
