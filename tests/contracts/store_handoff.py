@@ -86,6 +86,21 @@ async def test_a_seat_that_returns_is_told_once_what_the_service_did(
     assert await state(store, "w-1") == (InputState.SETTLED, ServiceState.COMPLETED)
 
 
+async def test_a_handoff_that_ended_long_ago_leaves_its_lines_in_the_log_only(
+    store: Store, world: World
+) -> None:
+    # proves: FENCE-7, HAND-6
+    await driven(store, world)
+    await ran(store, "w-1", "Look at the build.", "It is green.")
+    event = await one_handoff(store)
+    await store.mail.ack("s-1", event.id, 1, BRIDGE)
+    await world.clock.advance(1)
+    await store.prune(world.clock.now())
+    with pytest.raises(EventNotFoundError):
+        await store.mail.ack("s-1", event.id, 1, BRIDGE)
+    assert await spans(store) == ["open", "attempting", "delivered"]
+
+
 async def test_the_handoff_comes_first_and_alone(store: Store, world: World) -> None:
     # proves: HAND-3, HAND-4, SEAT-10
     standing = await seated(store, world)

@@ -4,12 +4,14 @@ import json
 from datetime import timedelta
 from pathlib import Path
 
+import apsw
 import pytest
 
 from clankie.core.admission import Origin
-from clankie.core.conversation import CAPTAIN, Kind
+from clankie.core.conversation import CAPTAIN, OPERATOR, Kind
 from clankie.core.delivery import InputState, SeatState
 from clankie.core.errors import (
+    ConversationClosedError,
     ConversationNotFoundError,
     DeliveryConflictError,
     DeliveryNotFoundError,
@@ -18,6 +20,7 @@ from clankie.core.errors import (
 )
 from clankie.core.seat_errors import EventNotFoundError, SeatNotFoundError
 from clankie.core.wake import WakeLimitError
+from clankie.host import conversations
 from clankie.host.seats import bank
 from clankie.host.storage import NewConversation
 from fakes.bridge import Bridge, opened
@@ -32,6 +35,16 @@ async def room(hall: Hall, name: str = "room-1") -> str:
     new = NewConversation(id=name, request_id=name, name=name, kind=Kind.ROOM)
     made, _ = await hall.house.store.conversations.create(new, CAPTAIN)
     return made.id
+
+
+def forget_the_beginning(home: Path, conversation: str) -> None:
+    """As a service that keeps logs for a while only would leave it."""
+    (path,) = home.rglob("*.db")
+    database = apsw.Connection(str(path))
+    oldest = "UPDATE conversation SET oldest = cursor WHERE id = ?"
+    database.execute(oldest, (conversation,))
+    database.execute("UPDATE watch SET since = 0")
+    database.close()
 
 
 @virtual
@@ -198,6 +211,41 @@ async def test_a_watch_outlives_a_restart_and_a_conversation_that_is_full(
     async with machine.on() as hall:
         seat = Bridge(hall, seat.seat, seat.native, polls=10)
         await hall.send("now", "m-1", conversation=place)
+        assert (await seat.takes()).kind == "watch"
+
+
+@virtual
+async def test_a_closed_conversation_watches_nothing_any_more(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: FENCE-1
+    async with Machine(tmp_path, clock).on() as hall:
+        place, here = await hall.make("side"), await hall.make("here")
+        seat = await opened(hall, conversation=here)
+        await bank.watch(hall.house, seat.seat, conversation=place, call_id="c-1")
+        (watch,) = await hall.house.store.watches.all()
+        await conversations.close(hall.house, here, OPERATOR)
+        with pytest.raises(ConversationClosedError):
+            await hall.house.store.watches.add(watch)
+        await hall.send("now", "m-1", conversation=place)
+        await hall.ended("m-1")
+        await clock.sleep(60)
+        assert await hall.house.store.watches.all() == []
+
+
+@virtual
+async def test_a_watch_of_what_is_not_kept_any_more_ends(clock: FakeClock, tmp_path: Path) -> None:
+    # proves: FENCE-1, CONV-4
+    machine = Machine(tmp_path, clock)
+    async with machine.on() as hall:
+        place = await hall.make("side")
+        seat = await opened(hall)
+        await bank.watch(hall.house, seat.seat, conversation=place, call_id="c-1")
+        await hall.send("now", "m-1", conversation=place)
+        die()
+    forget_the_beginning(tmp_path, place)
+    async with machine.on() as hall:
+        seat = Bridge(hall, seat.seat, seat.native, polls=10)
         assert (await seat.takes()).kind == "watch"
 
 

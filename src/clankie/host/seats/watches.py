@@ -10,7 +10,6 @@ from clankie.core.conversation import CAPTAIN, Role
 from clankie.core.delivery import FINAL, InputState
 from clankie.core.errors import (
     BackpressureError,
-    ConversationNotFoundError,
     DeliveryNotFoundError,
     FaultError,
     ReceiptExpiredError,
@@ -85,10 +84,8 @@ async def _answered(house: House, watch: Watch) -> bool:
                 after = stored.cursor
             if not page.has_more:
                 return False
-    except ConversationNotFoundError:
-        return True
     except RefusedError:
-        # What was watched from there on is not kept any more.
+        # What was watched is gone, or is not kept from there on any more.
         return True
 
 
