@@ -16,8 +16,10 @@ collect_ignore = [] if "CLANKIE_HARNESSES" in os.environ else ["harnesses"]
 
 # Elapsed time is never asserted here, so hypothesis does not do it either. In CI the examples are
 # always the same: a red build can be repeated.
-settings.register_profile("house", deadline=None, print_blob=True)
-settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+# Half of the usual number: `./test` has eight minutes. HYPOTHESIS_PROFILE=deep looks further.
+settings.register_profile("house", deadline=None, print_blob=True, max_examples=50)
+settings.register_profile("ci", settings.get_profile("house"), derandomize=True)
+settings.register_profile("deep", deadline=None, print_blob=True, max_examples=1_000)
 # scripts/faults only asks whether a fault is seen, not for the smallest example.
 settings.register_profile(
     "faults",
