@@ -185,7 +185,7 @@ async def test_another_failure_is_shown_and_is_no_limit(lab: Lab) -> None:
     async with headless(lab) as sat, collecting(sat.harness.seen()) as seen:
         await sat.hand(lab.event(EventKind.TURN, "~fail bad"))
         await until(lambda: activities(seen)[-1:] == [Activity.WAITING])
-        assert sat.entries()[-1].kind is EntryKind.ASSISTANT
+        assert sat.entries()[-1].kind is EntryKind.ERROR
         assert "API Error" in sat.entries()[-1].text
         assert isinstance(await sat.hand(lab.event(EventKind.TURN, "~say fine")), Taken)
 

@@ -271,6 +271,12 @@ def test_a_seat_that_was_away_is_told_once_what_happened(whole: Whole, name: str
     assert alone["attempts"][-1]["destination"]["kind"] == "service"
     os.kill(pump, signal.SIGCONT)
     whole.until(lambda: whole.model.fresh("swordfish"))
+    # From here on a pause between two polls is no absence.
+    revision = whole.client.get("/v1/settings")["revision"]
+    whole.client.patch(
+        "/v1/settings", {"expected_revision": revision, "seats": {"hold": 60, "grace": 60}}
+    )
+    whole.until(lambda: whole.seats(conversation)[0]["state"] == "live")
     back = whole.say(conversation, "m-3", "~say back again")
     assert back["attempts"][-1]["destination"]["kind"] == "seat", (back, whole.told())
     whole.until(lambda: any(text.startswith("back again") for _, text in whole.log(conversation)))
