@@ -95,7 +95,7 @@ async def test_a_new_session_reads_the_log_first(home: House, lab: Lab) -> None:
     # proves: HAND-2
     made = await home.run("conversations", "new", "told")
     conversation = made["id"]
-    home.send(conversation, "the word is CREST-7")
+    await settled(home, home.send(conversation, "the word is CREST-7"))
     seat = await home.open("claude", "--conversation", "told", "--headless")
     assert seat["conversation"] == conversation
     await settled(home, home.send(conversation, "~say read"))
