@@ -92,25 +92,6 @@ async def test_what_the_harness_stopped_ends_cancelled_only_where_the_owner_aske
 
 
 @virtual
-@pytest.mark.parametrize("asked", [True, False])
-async def test_what_the_owner_stopped_and_the_seat_then_refused_goes_to_nobody_else(
-    clock: FakeClock, tmp_path: Path, asked: bool
-) -> None:
-    # proves: FENCE-13
-    async with Machine(tmp_path, clock).on() as hall:
-        seat = await opened(hall)
-        await seat.poll(1)
-        await hall.send("hello", "m-1")
-        event = await seat.given()
-        if asked:
-            assert (await cancel(hall.house, HEAD, "m-1")).outcome is CancelOutcome.REQUESTED
-        await seat.refuse(event)
-        receipt = await hall.ended("m-1")
-        assert receipt.state is (InputState.CANCELLED if asked else InputState.SETTLED)
-        assert len(hall.lane.asked) == (0 if asked else 1)
-
-
-@virtual
 async def test_without_a_name_it_is_the_newest_that_the_seat_has(
     clock: FakeClock, tmp_path: Path
 ) -> None:

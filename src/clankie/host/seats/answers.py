@@ -122,24 +122,18 @@ async def _kept(
     if conversation is not None and not key.event.startswith(HANDOFF):
         house.lane.evict(conversation)
     if state is SeatState.REFUSED:
-        await _given_back(house, chair, key)
+        await _given_back(house, chair, key.event)
     _look(house, key.seat)
     return state
 
 
-async def _given_back(house: House, chair: Chair, key: Overdue) -> None:
-    """A refused input waits for a driver again, wherever its seat is now.
-
-    One that the owner asked to stop meanwhile waits for none.
-    """
-    if key.event.startswith(HANDOFF):
+async def _given_back(house: House, chair: Chair, event: str) -> None:
+    """A refused input waits for a driver again, wherever its seat is now."""
+    if event.startswith(HANDOFF):
         return
     chair.queue = True
     house.desk.reschedule(chair)
-    deliveries = house.store.deliveries
-    if (key.event, key.attempt) in chair.stopping:
-        await deliveries.cancel_waiting(key.event)
-    house.captain.nudge((await deliveries.get(key.event)).conversation)
+    house.captain.nudge((await house.store.deliveries.get(event)).conversation)
 
 
 def _look(house: House, seat: str) -> None:
