@@ -148,6 +148,26 @@ async def test_words_of_another_conversation_settle_nothing_and_are_not_repeated
     assert await state(store, "m-1") == (InputState.RUNNING, SeatState.TAKEN)
 
 
+async def test_a_row_that_only_names_what_another_conversation_gave_is_kept(
+    store: Store, world: World
+) -> None:
+    # proves: SEC-4, CONV-3
+    standing = await seated(store, world)
+    await store.seats.projected("s-1", SESSION, 0)
+    await ran(store, "w-1", "Look at the build.", "It is green.")
+    handoff = await one_handoff(store)
+    await store.mail.ack("s-1", handoff.id, 1, BRIDGE)
+    event = await taken(store, standing, "m-1", "A secret of the head")
+    await made(store, "den")
+    await store.seats.occupied("s-1", occupant("n-2"))
+    await store.seats.attach("s-1", "den", None, BY)
+    for n, it in enumerate((event, handoff)):
+        wrong = proving(f"r-{n}", world.clock.now(), it, text=f"words {n}", value="invented")
+        await synced(store, wrong, session="n-2")
+    assert [text for _, _, text in await said(store, "den")] == ["words 0", "words 1"]
+    assert await state(store, "m-1") == (InputState.RUNNING, SeatState.TAKEN)
+
+
 async def test_what_steers_and_was_only_taken_does_not_end_with_the_turn_before(
     store: Store, world: World
 ) -> None:

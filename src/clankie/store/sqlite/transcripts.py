@@ -194,13 +194,13 @@ def _proven(batch: _Sync, entry: Entry) -> int | None:
     one = given.read(batch.tx.run, batch.seat.id, evidence.event, evidence.attempt)
     if one is None or one.asked_at is None or one.joined is not None or one.state in _NOT_HERE:
         return None
-    if one.conversation != batch.head.id:
-        return 0  # another's words: they stand there, and settle nothing from here
     newest = inputs.read(batch.tx, one.delivery)
     handed = _handed(evidence.event, one.n, newest.text, one.asked_at)
     alike = max(1, batch.words[normalise(entry.text)]) * _alike(batch, one, newest.text)
     if not proves(entry, handed, batch.limits, alike=alike):
         return None
+    if one.conversation != batch.head.id:
+        return 0  # another's words: they stand there, and settle nothing from here
     if one.state in _MAY_PROVE:
         _accept(batch, one, evidence.proof)
         batch.proven.append(one.delivery)
@@ -226,11 +226,11 @@ def _alike(batch: _Sync, one: Given, text: str | None) -> int:
 def _span_proven(batch: _Sync, entry: Entry, span: handoffs.Span) -> int | None:
     if span.seat != batch.seat.id or span.asked_at is None or span.to_cursor is None:
         return None
-    if span.conversation != batch.head.id:
-        return 0
     handed = _handed(span.id, span.tries, span.content, span.asked_at)
     if not proves(entry, handed, batch.limits):
         return None
+    if span.conversation != batch.head.id:
+        return 0
     handoffs.move(batch.tx, batch.head, span, SpanEvent.ACKNOWLEDGED)
     return span.to_cursor
 
