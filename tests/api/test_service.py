@@ -111,15 +111,22 @@ async def test_what_nobody_foresaw_is_logged_under_an_id_and_not_shown(
         assert "secret internals" in str([one.exc_info for one in logged])
 
 
-async def test_an_error_without_a_status_is_a_defect_of_ours(
-    api: Api, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("error", "status", "code"),
+    [
+        (ClankieError("nobody gave it a status"), 500, "internal_error"),
+        (FencedError("another node has it"), 503, "fenced"),
+    ],
+)
+async def test_an_error_without_a_status_is_a_defect_and_a_lost_fence_is_none(
+    api: Api, monkeypatch: pytest.MonkeyPatch, error: ClankieError, status: int, code: str
 ) -> None:
-    async def fenced(*_: Any) -> None:
-        raise FencedError("another node has it")
+    async def refused(*_: Any) -> None:
+        raise error
 
-    monkeypatch.setattr("clankie.api.inputs.admit", fenced)
+    monkeypatch.setattr("clankie.api.inputs.admit", refused)
     answer = await api.send("hello", "m-1")
-    assert (answer.status, answer.code) == (500, "internal_error")
+    assert (answer.status, answer.code) == (status, code)
 
 
 async def test_every_error_is_a_problem_with_a_code_and_a_sentence(api: Api) -> None:

@@ -47,6 +47,25 @@ async def messages(store: Store, conversation: str = HEAD) -> list[str]:
 # ── acknowledging ────────────────────────────────────────────────────────────────────────────────
 
 
+async def test_what_the_owner_stopped_and_the_seat_refuses_goes_to_nobody_else(
+    store: Store, world: World
+) -> None:
+    # proves: FENCE-13
+    standing = await seated(store, world)
+    event = await given(store, standing, "m-2")
+    older = await given(store, standing, "m-3")
+    assert await store.deliveries.stop(await offered(store, standing, "m-1")) is None
+    for _ in range(2):
+        assert await store.deliveries.stop("m-2") == ("m-2", 1)
+    (told, *_) = [one for one in await store.mail.in_flight("s-1") if one.event.id == "m-2"]
+    assert told.stop_asked
+    for one in (event, older):
+        await store.mail.refuse("s-1", one.id, one.attempt, BRIDGE, "busy")
+    assert await state(store, "m-2") == (InputState.CANCELLED, SeatState.REFUSED)
+    assert await state(store, "m-3") == (InputState.QUEUED, SeatState.REFUSED)
+    assert await store.deliveries.stop("m-2") is None
+
+
 async def test_only_the_binding_that_took_it_may_acknowledge_and_only_once(
     store: Store, world: World
 ) -> None:

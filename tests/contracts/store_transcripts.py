@@ -413,12 +413,11 @@ async def test_an_end_that_the_owner_asked_for_is_a_cancelled_message(
     for name in ("m-1", "m-2"):
         event = await taken(store, standing, name)
         await synced(store, proving(f"r-{name}", now, event), activity=Activity.RESPONDING)
-    asked = frozenset({("m-1", 1), ("m-2", 2)})
-    result = await synced(store, broken("r-1", now, stopped=asked))
+    assert await store.deliveries.stop("m-1") == ("m-1", 1)
+    result = await synced(store, broken("r-1", now))
     assert list(result.failed) == ["m-1", "m-2"]
     code = "interrupted"
     assert await ended(store, "m-1") == (InputState.CANCELLED, code, SeatState.FAILED, code)
-    # Another attempt of it was asked to stop, not this one.
     assert await ended(store, "m-2") == (InputState.FAILED, code, SeatState.FAILED, code)
     phases = [one["phase"] for one in await log(store) if one["kind"] == "turn"]
     assert phases[-2:] == ["cancelled", "failed"]
@@ -432,8 +431,8 @@ async def test_an_error_that_nobody_asked_for_is_no_cancellation(
     now = world.clock.now()
     event = await taken(store, standing, "m-1")
     await synced(store, proving("r-1", now, event))
-    asked = frozenset({("m-1", 1)})
-    await synced(store, broken("r-2", now, Mishap.API_ERROR, stopped=asked))
+    await store.deliveries.stop("m-1")
+    await synced(store, broken("r-2", now, Mishap.API_ERROR))
     assert await state(store, "m-1") == (InputState.FAILED, SeatState.FAILED)
 
 

@@ -108,6 +108,7 @@ CREATE TABLE "attempt" (
   steer INTEGER NOT NULL DEFAULT 0 CHECK (steer = 0 OR steer = 1),
   acknowledged_at INTEGER,
   proof TEXT,
+  stop_asked INTEGER NOT NULL DEFAULT 0 CHECK (stop_asked = 0 OR stop_asked = 1),
   UNIQUE (delivery, n),
   CHECK ((ended_at IS NULL) = (state = 'reserved' OR state = 'running' OR state = 'offered'
     OR state = 'attempting' OR state = 'taken' OR state = 'accepted')),

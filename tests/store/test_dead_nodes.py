@@ -1,18 +1,21 @@
 """A node that was declared dead writes nothing, even where nobody has taken its conversations."""
 
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import apsw
 import pytest
 
+from clankie.core.conversation import OPERATOR
 from clankie.core.ids import HEAD
-from clankie.host.storage import FencedError
+from clankie.host.storage import FencedError, Store
 from contracts.store_kit import (
     BEFORE_START,
     WRITES,
     World,
     admitted,
     log,
+    made,
     reserved,
     started,
     writes,
@@ -35,6 +38,33 @@ async def test_a_node_that_is_only_declared_dead_writes_nothing(
         with pytest.raises(FencedError):
             await writes(store, reservation)[write]()
         assert (await store.deliveries.get("m-1"), await log(store)) == before
+
+
+DECISIONS: dict[str, Callable[[Store], Awaitable[object]]] = {
+    "cancel": lambda store: store.deliveries.cancel_waiting("m-1"),
+    "abandon": lambda store: store.deliveries.abandon("m-1"),
+    "reset": lambda store: store.conversations.reset(HEAD, None, OPERATOR),
+    "close": lambda store: store.conversations.close("den", OPERATOR),
+}
+
+
+@pytest.mark.parametrize("decision", DECISIONS)
+async def test_a_dead_node_writes_down_nothing_that_the_owner_decides(
+    world: World, path: Path, decision: str
+) -> None:
+    # proves: FENCE-3
+    async with world.open() as store:
+        await store.boot()
+        await made(store, "den")
+        await admitted(store, "m-1")
+        before = await store.deliveries.get("m-1"), await log(store)
+        other = apsw.Connection(str(path))
+        other.execute("UPDATE node SET dead = 1")
+        other.close()
+        with pytest.raises(FencedError):
+            await DECISIONS[decision](store)
+        assert (await store.deliveries.get("m-1"), await log(store)) == before
+        assert not (await store.conversations.get("den")).closed
 
 
 async def test_a_conversation_of_another_node_that_lives_is_not_claimed(

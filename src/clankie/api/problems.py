@@ -16,6 +16,7 @@ from clankie.core import seat_errors as seats
 from clankie.core.goal import GoalNotFoundError, SeatDrivesError
 from clankie.core.wake import WakeLimitError
 from clankie.host import journal
+from clankie.host.storage import FencedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -67,6 +68,7 @@ STATUS: Final[Mapping[type[errors.ClankieError], int]] = {
     errors.UnsupportedError: 422,
     wire.TooManyStreamsError: 429,
     wire.HeadersTooLargeError: 431,
+    FencedError: 503,
     errors.FaultError: 503,
     errors.UncertainError: 503,
 }

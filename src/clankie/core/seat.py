@@ -133,11 +133,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A row of a harness's transcript as its adapter read it. `id` is the harness's own.
-
-    `stopped`, for an interrupt: the events and attempts that the owner had asked to stop by then.
-    It is the service's own knowledge and never on the wire.
-    """
+    """A row of a harness's transcript as its adapter read it. `id` is the harness's own."""
 
     id: str
     kind: EntryKind
@@ -148,7 +144,6 @@ class Entry:
     evidence: Evidence | None = None
     limit: Limited | None = None
     error: Mishap | None = None
-    stopped: frozenset[tuple[str, int]] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

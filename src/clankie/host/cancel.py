@@ -89,13 +89,10 @@ async def _interrupted(house: House, conversation: str, found: Delivery | None) 
         return None
     if not chair.seat.capabilities.interrupt:
         return None
-    # A member went with a newer one: the harness knows the event by that one's id.
-    event = last.into or found.id
-    of_event = found if event == found.id else await house.store.deliveries.get(event)
-    asked = event, of_event.attempts[-1].n
+    asked = await house.store.deliveries.stop(found.id)
+    if asked is None:
+        return None  # it ended meanwhile
     chair.interrupts.append(asked)
-    if asked not in chair.stopping:
-        chair.stopping.append(asked)
     chair.look()
     return Cancelled(CancelOutcome.REQUESTED, found)
 

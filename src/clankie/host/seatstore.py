@@ -72,13 +72,14 @@ class InFlight:
     """An event that a seat may have seen and that has not ended.
 
     `since`: when the page was written, and once it was acknowledged, when that was. Handoffs under
-    way too; an unresolved one is `uncertain`.
+    way too; an unresolved one is `uncertain`. `stop_asked`: the owner wants it to end.
     """
 
     seat: str
     event: SeatEvent
     state: SeatState
     since: datetime
+    stop_asked: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

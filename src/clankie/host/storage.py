@@ -329,6 +329,14 @@ class DeliveryStore(Protocol):
         """`queued` to `cancelled` if it still waits and no attempt is open; else False."""
         ...
 
+    async def stop(self, delivery: str) -> tuple[str, int] | None:
+        """Note that the owner wants to end what a seat may have of it.
+
+        Returns the event and attempt under which the seat knows it; None: no seat has it. Refused
+        after that, it is cancelled; interrupted, it ends `cancelled`.
+        """
+        ...
+
     async def abandon(self, delivery: str) -> Delivery:
         """The owner closes an uncertain delivery as unknown. Raises TransitionRefusedError."""
         ...

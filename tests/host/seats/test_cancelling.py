@@ -1,5 +1,6 @@
 """Cancelling what waits at a seat, and asking a seat to stop what it has."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,9 @@ from clankie.core.ids import HEAD
 from clankie.core.seat import Activity, Capabilities, EntryKind, Mishap
 from clankie.host.cancel import CancelOutcome, cancel
 from clankie.host.seats import roster
-from fakes.bridge import opened, page_of
+from fakes.bridge import Bridge, opened, page_of
 from fakes.clock import FakeClock
-from fakes.hall import Machine
+from fakes.hall import Machine, die
 from fakes.loop import virtual
 
 
@@ -89,6 +90,47 @@ async def test_what_the_harness_stopped_ends_cancelled_only_where_the_owner_aske
         await hall.send("go on", "m-2")
         await seat.answers(await seat.takes(), "gladly")
         assert (await hall.ended("m-2")).state is InputState.SETTLED
+
+
+@virtual
+@pytest.mark.parametrize("asked", [True, False])
+async def test_what_the_owner_stopped_and_the_seat_then_refused_goes_to_nobody_else(
+    clock: FakeClock, tmp_path: Path, asked: bool
+) -> None:
+    # proves: FENCE-13
+    async with Machine(tmp_path, clock).on() as hall:
+        seat = await opened(hall)
+        await seat.poll(1)
+        await hall.send("hello", "m-1")
+        event = await seat.given()
+        if asked:
+            assert (await cancel(hall.house, HEAD, "m-1")).outcome is CancelOutcome.REQUESTED
+        await seat.refuse(event)
+        receipt = await hall.ended("m-1")
+        assert receipt.state is (InputState.CANCELLED if asked else InputState.SETTLED)
+        assert len(hall.lane.asked) == (0 if asked else 1)
+
+
+@virtual
+async def test_a_stop_that_was_asked_for_outlives_the_service(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: FENCE-13, FENCE-7
+    machine = Machine(tmp_path, clock)
+    async with machine.on() as hall:
+        seat = await opened(hall)
+        await seat.poll(1)
+        await hall.send("hello", "m-1")
+        event = await seat.takes()
+        await seat.sync(seat.proof(event), activity=Activity.RESPONDING)
+        assert (await cancel(hall.house, HEAD, "m-1")).outcome is CancelOutcome.REQUESTED
+        die()
+    async with machine.on() as hall:
+        seat = Bridge(hall, seat.seat, seat.native, polls=10)
+        assert (await seat.poll(1)).interrupts == (("m-1", 1),)
+        end = seat.row(EntryKind.ERROR, error=Mishap.INTERRUPTED)
+        await seat.sync(replace(end, id="after-the-start"), activity=Activity.WAITING)
+        assert (await hall.ended("m-1")).state is InputState.CANCELLED
 
 
 @virtual

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 PROJECTIONS: Final = 4
 """Session starts that may still be confirmed."""
-STOPS: Final = 32
-"""Events that were asked to stop, and whose end is not seen yet."""
 
 
 class Now(NamedTuple):
@@ -48,8 +46,7 @@ class Chair:
     nothing; `limited_at`: when its usage limit was met. `settled`: what its present silence led to
     was done. `queue`: a held Queue may wait for it. `rooms`: messages of rooms may be stored at it.
     `unresolved`: handoffs that a restart found under way. `depth` counts the wakes that led to what
-    it was given last. `noted`: when its last stored ask was. `interrupts` wait for a poll;
-    `stopping` is what the owner asked to stop, until its harness says how it ended.
+    it was given last. `noted`: when its last stored ask was. `interrupts` wait for a poll.
     """
 
     seat: Seat
@@ -66,9 +63,6 @@ class Chair:
     depth: int = 0
     noted: float | None = None
     interrupts: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
-    stopping: deque[tuple[str, int]] = field(
-        default_factory=lambda: deque[tuple[str, int]](maxlen=STOPS)
-    )
     decisions: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     told: Told | None = None
     contents: dict[tuple[str, int], str] = field(default_factory=dict[tuple[str, int], str])

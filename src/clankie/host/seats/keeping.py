@@ -73,12 +73,17 @@ def _remember(house: House, one: InFlight) -> None:
     state = SeatState.ATTEMPTING if unresolved else one.state
     key = Overdue(one.seat, one.event.id, one.event.attempt)
     came_to(desk, key, state, now.mono - age)
-    if not unresolved:
-        return
     try:
-        desk.chair(one.seat).unresolved.append((one.event.id, one.event.attempt))
+        chair = desk.chair(one.seat)
     except SeatNotFoundError:
-        journal.note("handoff of a retired seat", seat=one.seat, event=one.event.id)
+        journal.note("event of a retired seat", seat=one.seat, event=one.event.id)
+        return
+    if unresolved:
+        chair.unresolved.append((one.event.id, one.event.attempt))
+    asked = one.event.id, one.event.attempt
+    if one.stop_asked and asked not in chair.interrupts:
+        # It may have been told so before: to stop what has stopped changes nothing.
+        chair.interrupts.append(asked)
 
 
 async def _count(house: House, seat: str) -> None:

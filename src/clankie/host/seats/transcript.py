@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from clankie.core.errors import UncertainError
-from clankie.core.seat import Activity, EntryKind, Mishap
+from clankie.core.seat import Activity, EntryKind
 from clankie.core.session import parked_until
 from clankie.host import journal
 from clankie.host.seats.desk import Overdue, Uncounted, came_to
@@ -56,8 +56,7 @@ async def _sync(
     seat, limits = chair.seat, house.desk.limits
     mail, conversation = house.store.mail, seat.conversation
     try:
-        rows = [_asked_for(chair, one) for one in entries]
-        synced = await mail.sync(seat.id, session_id, rows, activity, limits)
+        synced = await mail.sync(seat.id, session_id, entries, activity, limits)
     except UncertainError:
         _forget_session(house, conversation)
         # What its rows proved may be on disk all the same, and then its answer is waited for.
@@ -78,13 +77,6 @@ async def _sync(
     if conversation is not None:
         house.captain.nudge(conversation)
     return synced
-
-
-def _asked_for(chair: Chair, entry: Entry) -> Entry:
-    """A row that says that the turn was interrupted, with what the owner asked to stop."""
-    if entry.error is not Mishap.INTERRUPTED:
-        return entry
-    return replace(entry, stopped=frozenset(chair.stopping))
 
 
 def _forget_session(house: House, conversation: str | None) -> None:

@@ -68,15 +68,23 @@ def refuse(
         head = _head(tx, one.conversation)
         for it in (*given.members(tx.run, one), one):
             given.move(tx, head, it, SeatState.REFUSED, reason)
-            _end_queued(tx, head, it)
+            _ends_with_it(tx, head, it)
         heads.save(tx, head)
     return SeatState.REFUSED
 
 
-def _end_queued(tx: Transaction, head: Head, refused: Given) -> None:
-    """What was queued for an occupant who sits there no more has nobody left to go to."""
+def _ends_with_it(tx: Transaction, head: Head, refused: Given) -> None:
+    """What the owner had asked to stop goes to nobody else.
+
+    Nor has what was queued for an occupant who sits there no more anybody left to go to.
+    """
     one = inputs.read(tx, refused.delivery)
-    if one.reach != Reach.HELD_QUEUE or one.state != InputState.QUEUED:
+    if one.state != InputState.QUEUED:
+        return
+    if refused.stop_asked:
+        given.cancelled(tx, head, one)
+        return
+    if one.reach != Reach.HELD_QUEUE:
         return
     there = seats.attached_to(tx.run, head)
     if there is None or there.occupant.id != one.occupant:

@@ -31,7 +31,7 @@ def cancel(tx: Transaction, delivery: str) -> bool:
     stored = given.open_of(tx.run, delivery)
     if one.state != InputState.QUEUED or (stored is None and attempts.open_for(tx, delivery)):
         return False
-    head = heads.read(tx, one.conversation)
+    head = heads.decided(tx, one.conversation)
     if stored is not None:
         given.release(tx, head, stored, InputState.CANCELLED)
     inputs.move(tx, head, one, InputState.CANCELLED)
@@ -43,7 +43,7 @@ def cancel(tx: Transaction, delivery: str) -> bool:
 def abandon(tx: Transaction, delivery: str) -> Delivery:
     """See DeliveryStore.abandon."""
     one = inputs.read(tx, delivery)
-    head = heads.read(tx, one.conversation)
+    head = heads.decided(tx, one.conversation)
     inputs.move(tx, head, one, InputState.ABANDONED)
     heads.save(tx, head)
     return receipts.of(tx.run, one)

@@ -125,7 +125,7 @@ def reset(
     tx: Transaction, conversation: str, expected_revision: int | None, by: Author
 ) -> Conversation:
     """See ConversationStore.reset."""
-    head = heads.read(tx, conversation)
+    head = heads.decided(tx, conversation)
     if head.kind == Kind.ROOM:
         raise ConversationReadOnlyError(conversation)
     _not_closed(head)
@@ -144,7 +144,7 @@ def close(tx: Transaction, conversation: str, by: Author) -> Conversation:
     """See ConversationStore.close. Closing it again changes nothing."""
     if conversation == HEAD:
         raise NotAllowedError("The head conversation cannot be closed. Reset it instead.")
-    head = heads.read(tx, conversation)
+    head = heads.decided(tx, conversation)
     if head.closed:
         return head.value()
     _not_running(tx, head)

@@ -9,7 +9,7 @@ from clankie.core.conversation import SYSTEM, Turn, TurnPhase
 from clankie.core.delivery import OPEN_SEAT, InputState, SeatState, seat_step
 from clankie.core.errors import TransitionRefusedError
 from clankie.core.receipt import explain
-from clankie.store.sqlite import attempts, events, inputs, receipts
+from clankie.store.sqlite import attempts, events, heads, inputs, receipts
 from clankie.store.sqlite.inputs import Input, record
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _COLUMNS: Final = (
     "id, delivery, (SELECT id FROM conversation WHERE n = attempt.conversation), n, state, seat, "
     "occupant, node, started_at, asked_at, ended_at, code, joined, start_cursor, binding, poll_id, "
-    "place, steer, acknowledged_at, proof"
+    "place, steer, acknowledged_at, proof, stop_asked"
 )
 _BY_NUMBER: Final = f"""
 SELECT {_COLUMNS} FROM attempt WHERE delivery = ? AND n = ? AND seat = ?"""
@@ -55,6 +55,10 @@ _MOVE: Final = """
 UPDATE attempt SET state = ?, asked_at = ?, ended_at = ?, code = ?, joined = ?, start_cursor = ?,
   binding = ?, poll_id = ?, place = ?, steer = ?, acknowledged_at = ?, proof = ?
 WHERE id = ? AND state = ?"""
+_STOP: Final = f"UPDATE attempt SET stop_asked = 1 WHERE (id = ? OR joined = ?) AND {attempts.OPEN}"
+
+INTERRUPTED: Final = "interrupted"
+"""The code of an end that somebody asked the harness for."""
 
 _PHASES: Final = {
     InputState.RUNNING: TurnPhase.STARTED,
@@ -70,10 +74,7 @@ _PHASES: Final = {
 
 @dataclass(slots=True)
 class Given:
-    """An attempt's row. `joined`: the attempt of the event under whose id it was handed over.
-
-    `stopped` is no part of the row: its failure is the end that the owner asked for.
-    """
+    """An attempt's row. `joined`: the attempt of the event under whose id it was handed over."""
 
     id: str
     delivery: str
@@ -95,7 +96,7 @@ class Given:
     steer: int = 0
     acknowledged_at: int | None = None
     proof: str | None = None
-    stopped: bool = False
+    stop_asked: int = 0
 
     @property
     def open(self) -> bool:
@@ -200,7 +201,7 @@ def move_with(
         one.id,
         InputState(one.state),
         member=given.joined is not None,
-        cancelled=given.stopped,
+        cancelled=bool(given.stop_asked) and code == INTERRUPTED,
     )
     _write(tx, given, before, after, code)
     for state in step.inputs:
@@ -250,6 +251,23 @@ def _tell(tx: Transaction, head: Head, one: Input, code: str | None) -> None:
         routing_reason=code if waits else None,
     )
     events.append(tx, head, SYSTEM, told)
+
+
+def stop(tx: Transaction, delivery: str) -> tuple[str, int] | None:
+    """See DeliveryStore.stop."""
+    one = open_of(tx.run, delivery)
+    if one is None or one.state == SeatState.OFFERED:
+        return None
+    heads.decided(tx, one.conversation)
+    event = one.joined or one.id
+    tx.run(_STOP, (event, event))
+    return attempts.delivery_of(event), int(event.rpartition("#")[2])
+
+
+def cancelled(tx: Transaction, head: Head, one: Input) -> None:
+    """An input that waits again, and that the owner did not want any more."""
+    inputs.move(tx, head, one, InputState.CANCELLED)
+    _tell(tx, head, one, None)
 
 
 def release(tx: Transaction, head: Head, given: Given, reason: str) -> None:

@@ -95,6 +95,22 @@ def read(tx: Transaction, conversation: str) -> Head:
     return Head(*row)
 
 
+def decided(tx: Transaction, conversation: str) -> Head:
+    """Take the row for what the owner decides there; any node that lives may write it down.
+
+    Raises:
+        FencedError: this node has not booted, or is dead.
+    """
+    _living(tx)
+    return read(tx, conversation)
+
+
+def _living(tx: Transaction) -> str:
+    if tx.node is None or tx.row(_ALIVE, (tx.node,)) is None:
+        raise FencedError("This node is not alive: a later one has taken over.")
+    return tx.node
+
+
 def take(tx: Transaction, conversation: str, fence: Fence) -> Head:
     """Take the row under a fence: the check of every executor's write. Raises FencedError."""
     row = tx.row(_FENCED, (conversation, fence.node, fence.token))
@@ -109,14 +125,12 @@ def claim(tx: Transaction, conversation: str) -> tuple[Head, Fence]:
     Raises:
         FencedError: this node has not booted, is dead, or another one that lives has it.
     """
-    head = read(tx, conversation)
-    if tx.node is None or tx.row(_ALIVE, (tx.node,)) is None:
-        raise FencedError("This node is not alive: a later one has taken over.")
-    if head.owner != tx.node:
-        if not tx.changed(_CLAIM, (tx.node, head.n)):
+    node, head = _living(tx), read(tx, conversation)
+    if head.owner != node:
+        if not tx.changed(_CLAIM, (node, head.n)):
             raise FencedError(f"The conversation {conversation!r} belongs to another node.")
-        head.owner, head.token = tx.node, head.token + 1
-    return head, Fence(tx.node, head.token)
+        head.owner, head.token = node, head.token + 1
+    return head, Fence(node, head.token)
 
 
 def save(tx: Transaction, head: Head) -> None:

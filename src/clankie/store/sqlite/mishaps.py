@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 DETAIL: Final = 1_000
 """Characters of what the harness said of it."""
-CODES: Final = {Mishap.INTERRUPTED: "interrupted", Mishap.API_ERROR: "harness_error"}
+CODES: Final = {Mishap.INTERRUPTED: given.INTERRUPTED, Mishap.API_ERROR: "harness_error"}
 """The code on the receipt."""
 _NAMED: Final = frozenset({SeatState.TAKEN, SeatState.ACCEPTED, SeatState.UNCERTAIN})
 
@@ -39,8 +39,7 @@ def ends(tx: Transaction, head: Head, seat: Seat, session: str, entry: Entry) ->
     if entry.error is None:
         return ()
     ended: list[str] = []
-    for one, event in _its_own(tx, head, seat, session, entry):
-        one.stopped = entry.error is Mishap.INTERRUPTED and event in entry.stopped
+    for one in _its_own(tx, head, seat, session, entry):
         it = inputs.read(tx, one.delivery)
         it.detail = one_line(entry.text, DETAIL) or None
         given.move_with(tx, head, one, it, SeatState.FAILED, CODES[entry.error])
@@ -48,10 +47,8 @@ def ends(tx: Transaction, head: Head, seat: Seat, session: str, entry: Entry) ->
     return ended
 
 
-def _its_own(
-    tx: Transaction, head: Head, seat: Seat, session: str, entry: Entry
-) -> list[tuple[Given, tuple[str, int]]]:
-    """What it ends, each with the event and attempt under which the harness knows it."""
+def _its_own(tx: Transaction, head: Head, seat: Seat, session: str, entry: Entry) -> list[Given]:
+    """What it ends."""
     if entry.evidence is not None:
         return _named(tx, head, seat, entry.evidence)
     if session != seat.occupant.native.session_id:
@@ -61,29 +58,22 @@ def _its_own(
         for one in given.in_flight(tx.run, seat.id)
         if one.conversation == head.id and one.occupant == seat.occupant.id
     ]
-    leaders = {one.id: one for one in open_here}
     had = [
-        (one, leaders.get(one.joined or one.id, one))
+        one
         for one in open_here
         if one.state == SeatState.ACCEPTED and moment(one.asked_at or one.started_at) <= entry.at
     ]
-    newest = had[-1][1].id if had else None
-    return [
-        (one, (leader.delivery, leader.n))
-        for one, leader in had
-        if leader.id == newest or not _wants_reply(tx, one)
-    ]
+    newest = (had[-1].joined or had[-1].id) if had else None
+    return [one for one in had if (one.joined or one.id) == newest or not _wants_reply(tx, one)]
 
 
-def _named(
-    tx: Transaction, head: Head, seat: Seat, evidence: Evidence
-) -> list[tuple[Given, tuple[str, int]]]:
+def _named(tx: Transaction, head: Head, seat: Seat, evidence: Evidence) -> list[Given]:
     event = evidence.event, evidence.attempt
     one = given.read(tx.run, seat.id, *event)
     if one is None or one.conversation != head.id or evidence.value != delivery_uuid(*event):
         return []
     family = (*given.members(tx.run, one), one)
-    return [(it, event) for it in family if it.state in _NAMED]
+    return [it for it in family if it.state in _NAMED]
 
 
 def _wants_reply(tx: Transaction, one: Given) -> bool:

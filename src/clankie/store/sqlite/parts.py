@@ -14,6 +14,7 @@ from clankie.store.sqlite import (
     closing,
     conversations,
     events,
+    given,
     goals,
     owner,
     projection,
@@ -262,6 +263,10 @@ class Deliveries(Part):  # noqa: PLR0904 - the port names fourteen verbs of one 
     async def cancel_waiting(self, delivery: str) -> bool:
         """See the port."""
         return await self._write(CANCEL, lambda tx: closing.cancel(tx, delivery))
+
+    async def stop(self, delivery: str) -> tuple[str, int] | None:
+        """See the port."""
+        return await self._write(CANCEL, lambda tx: given.stop(tx, delivery))
 
     async def abandon(self, delivery: str) -> Delivery:
         """See the port."""

@@ -111,6 +111,7 @@ def in_flight(connection: Database, seat: str | None) -> Sequence[InFlight]:
                 event=of(run, one, limits),
                 state=SeatState(one.state),
                 since=moment(one.acknowledged_at or one.asked_at or one.started_at),
+                stop_asked=bool(one.stop_asked),
             )
             for one in attempts
         ),

@@ -92,7 +92,7 @@ CREATE TABLE seat_grant (
 
 -- Attempts at seats stand beside those of the service lane, so that one index keeps at most one of
 -- an input open. binding and poll_id: who was given it, in which page, at which place of the page;
--- steer: it was to join the turn that ran.
+-- steer: it was to join the turn that ran. stop_asked: the owner wants it to end.
 -- start_cursor and end_cursor: the turns that say that it began, and (of the service lane) ended.
 CREATE TABLE attempt_anew (
   id TEXT NOT NULL PRIMARY KEY,
@@ -121,6 +121,7 @@ CREATE TABLE attempt_anew (
   steer INTEGER NOT NULL DEFAULT 0 CHECK (steer = 0 OR steer = 1),
   acknowledged_at INTEGER,
   proof TEXT,
+  stop_asked INTEGER NOT NULL DEFAULT 0 CHECK (stop_asked = 0 OR stop_asked = 1),
   UNIQUE (delivery, n),
   CHECK ((ended_at IS NULL) = (state = 'reserved' OR state = 'running' OR state = 'offered'
     OR state = 'attempting' OR state = 'taken' OR state = 'accepted')),
