@@ -94,6 +94,19 @@ async def test_a_poll_that_is_repeated_reads_its_page_again_and_nothing_stands_i
     assert await poll(store, poll_id="p-3") == []
 
 
+async def test_a_poll_id_is_free_again_once_its_page_is_settled(store: Store, world: World) -> None:
+    # proves: SEAT-4
+    standing = await seated(store, world)
+    first, second = [await offered(store, standing, f"e-{n}", **ESCALATION) for n in (1, 2)]
+    page = await poll(store, poll_id="p-1")
+    assert [one.id for one in page] == [first, second]
+    await store.mail.reply("s-1", first, 1, BRIDGE, "Yes.")
+    await offered(store, standing, "m-3")
+    assert [one.id for one in await poll(store, poll_id="p-1")] == [second]
+    await store.mail.refuse("s-1", second, 1, BRIDGE, "busy")
+    assert [one.id for one in await poll(store, poll_id="p-1")] == ["m-3"]
+
+
 async def test_the_same_poll_id_of_another_bridge_is_another_poll(
     store: Store, world: World
 ) -> None:

@@ -175,7 +175,7 @@ class Bridge:
         self._lost = None
         world, chair = self._world, self._house.desk.chair(self.seat)
         sits = chair.seat.conversation is not None and not chair.parked(world.clock.now())
-        soon = boot == world.boot and world.clock.monotonic() - at < SOON
+        soon = boot == world.boot and not world.usurped and world.clock.monotonic() - at < SOON
         if sits and soon and (missing := keys - {(one.id, one.attempt) for one in page.events}):
             world.wrong(f"asked again, {self.seat} was not given {sorted(missing)}")
 

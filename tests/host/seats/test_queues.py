@@ -5,8 +5,11 @@ from pathlib import Path
 import pytest
 
 from clankie.core.admission import Mode, Origin, Reach
+from clankie.core.conversation import OPERATOR
 from clankie.core.delivery import InputState, SeatState
+from clankie.core.ids import HEAD
 from clankie.core.seat import Activity, EntryKind
+from clankie.host.seats import roster
 from fakes.bridge import opened, page_of
 from fakes.clock import FakeClock
 from fakes.hall import Hall, Machine, die
@@ -266,23 +269,23 @@ async def test_the_end_of_a_queue_is_written_although_the_disk_was_full(
 
 
 @virtual
-async def test_a_queue_that_comes_as_its_seat_is_let_go_does_not_wait_for_ever(
-    clock: FakeClock, tmp_path: Path
+@pytest.mark.parametrize("leaves", ["detached", "retired"])
+async def test_a_queue_that_comes_when_its_seat_has_just_left_is_an_ordinary_turn(
+    clock: FakeClock, tmp_path: Path, leaves: str
 ) -> None:
     # proves: SEAT-8, FENCE-6
     async with Machine(tmp_path, clock).on() as hall:
         seat = await opened(hall)
         await seat.poll(1)
-        standing = hall.house.seats.standing("global-default")
+        standing = hall.house.seats.standing(HEAD)
         assert standing is not None
-        await seat.detach()
-        await clock.sleep(60)
-        await hall.send(
-            "then this",
-            "m-1",
-            mode=Mode.QUEUE,
-            reach=Reach.HELD_QUEUE,
-            occupant=standing.occupant,
-        )
-        await clock.sleep(1)
-        assert (await hall.receipt("m-1")).state is InputState.NOT_SENT
+        if leaves == "detached":
+            await seat.detach()
+        else:
+            await roster.retire(hall.house, seat.seat, OPERATOR)
+        # It was addressed while the seat sat there, and admitted after it had left.
+        addressed = {"reach": Reach.HELD_QUEUE, "occupant": standing.occupant}
+        await hall.send("then this", "m-1", mode=Mode.QUEUE, **addressed)
+        receipt = await hall.ended("m-1")
+        assert (receipt.state, receipt.reach) == (InputState.SETTLED, Reach.CONVERSATION)
+        assert len(hall.lane.asked) == 1

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from clankie.core.admission import Known, Origin, Standing, Verdict, decide
+from clankie.core.admission import Known, Origin, Reach, Standing, Verdict, decide
 from clankie.core.delivery import InputState
 from clankie.core.errors import DeliveryNotFoundError, WakeNotFoundError
 from clankie.core.receipt import Delivery
 from clankie.host.storage import Admitted
-from clankie.store.sqlite import attachments, events, offers, receipts
+from clankie.store.sqlite import attachments, events, offers, receipts, seats
 
 if TYPE_CHECKING:
     from clankie.core.admission import Offer
@@ -36,9 +37,19 @@ def admit(tx: Transaction, offer: Offer, bound: int) -> Admitted:
         earlier = _wake_delivery(tx, offer.wake, head.n)
         if earlier is not None:
             return _answer(head, receipts.read(tx.run, earlier), fresh=False)
+    if known is None and offer.reach is Reach.HELD_QUEUE:
+        offer = _queued_for(tx, head, offer)
     if decide(offer, _standing(tx, offer, head, known, bound)) is Verdict.REPEAT:
         return _answer(head, receipts.read(tx.run, offer.delivery_id), fresh=False)
     return _answer(head, _record(tx, offer, head), fresh=True)
+
+
+def _queued_for(tx: Transaction, head: Head, offer: Offer) -> Offer:
+    """A Queue belongs to the seat that sits there now; where it has left meanwhile, to nobody."""
+    there = seats.attached_to(tx.run, head)
+    if there is not None and there.occupant.id == offer.occupant:
+        return offer
+    return replace(offer, reach=Reach.CONVERSATION, occupant=None)
 
 
 def _looks_further(offer: Offer) -> bool:
