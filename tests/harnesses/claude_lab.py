@@ -25,8 +25,8 @@ from clankie.seats.claude.stream import Stream
 from clankie.seats.folder import Folder
 from clankie.seats.journal import Journal
 from clankie.seats.launch import Launch, Means, Place
+from fakes.until import until
 from harnesses.model import Model
-from harnesses.until import until
 
 BUSY = "~tool mcp__plugin_clankie_clankie__wait {}"
 """A tool of the stand-in that runs until `Lab.go`."""

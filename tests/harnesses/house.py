@@ -17,7 +17,7 @@ from typing import Any
 
 from clankie.cli.client import Client
 from clankie.cli.wire import Address
-from harnesses.until import until
+from fakes.until import until
 
 ROOT = Path(__file__).parents[2]
 

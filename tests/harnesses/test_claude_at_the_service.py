@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from clankie.seats.claude.registry import session
+from fakes.until import until
 from harnesses.claude_lab import ASKS, Lab
 from harnesses.house import House, house
 from harnesses.install import Harnesses
 from harnesses.model import Model
-from harnesses.until import until
 
 pytestmark = pytest.mark.anyio
 

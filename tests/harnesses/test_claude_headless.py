@@ -12,10 +12,10 @@ from clankie.seats.claude import stream
 from clankie.seats.claude.launch import TESTED, plugin
 from clankie.seats.port import Question, Refused, Seen, Taken, Unknown
 from clankie.seats.versions import installed
+from fakes.until import collecting, until
 from harnesses.claude_lab import ASKS, BUSY, Lab, headless
 from harnesses.install import Harnesses
 from harnesses.model import Model
-from harnesses.until import collecting, until
 
 pytestmark = pytest.mark.anyio
 

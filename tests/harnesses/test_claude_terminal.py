@@ -11,10 +11,10 @@ import pytest
 
 from clankie.core.seat import Activity, EntryKind, EventKind, Proof
 from clankie.seats.port import Refused, Seen, Taken
+from fakes.until import collecting, until
 from harnesses.claude_lab import ASKS, BUSY, Lab, Sat, terminal
 from harnesses.install import Harnesses
 from harnesses.model import Model
-from harnesses.until import collecting, until
 
 pytestmark = pytest.mark.anyio
 

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 from clankie.cli.client import items
+from fakes.until import until
 from harnesses.codex_seat import Codex, codex
 from harnesses.house import House, house
 from harnesses.install import Harnesses
 from harnesses.model import Model
-from harnesses.until import until
 
 HEAD = "global-default"
 ESCALATED = '{"cmd":"touch made","sandbox_permissions":"require_escalated","justification":"try"}'
