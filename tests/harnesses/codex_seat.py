@@ -8,13 +8,12 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from clankie.core.seat import Entry, EventKind, SeatEvent, delivery_uuid
+from clankie.core.seat import Entry, SeatEvent, delivery_uuid
 from clankie.host.clock import SystemClock, SystemIds
 from clankie.seats.codex import ADAPTER
 from clankie.seats.codex.adapter import CodexSeat
@@ -22,7 +21,8 @@ from clankie.seats.codex.rows import reader
 from clankie.seats.launch import Means, Place
 from clankie.seats.port import Question, Seen
 from clankie.seats.process import alive
-from clankie.seats.rows import Known
+from fakes import sitting
+from fakes.until import until
 from harnesses.install import Harnesses
 from harnesses.model import Model
 
@@ -54,47 +54,17 @@ trust_level = "trusted"
 """
 
 
-async def until(ready: Callable[[], object], seconds: float = 30.0) -> None:
-    """Look often until it is so. Raises TimeoutError."""
-    deadline = CLOCK.monotonic() + seconds
-    while not ready():
-        if CLOCK.monotonic() > deadline:
-            raise TimeoutError
-        await CLOCK.sleep(0.02)
-
-
 def turn(name: str, words: str, *, attempt: int = 1) -> SeatEvent:
-    """An owner's message, as a seat is given it."""
-    now = datetime.now(UTC)  # noqa: TID251 - a real harness has a real clock
-    return SeatEvent(
-        id=name,
-        kind=EventKind.TURN,
-        source="owner",
-        content=words,
-        created_at=now,
-        deadline=now + timedelta(minutes=1),
-        conversation="c-1",
-        attempt=attempt,
-        generation=1,
-    )
+    """An owner's message; a real harness has a real clock."""
+    return sitting.turn(name, words, at=CLOCK.now(), attempt=attempt)
 
 
-@dataclass
-class Notebook:
-    """The ledger of a seat, in memory."""
-
-    given: dict[str, tuple[str, int]] = field(default_factory=dict[str, tuple[str, int]])
-
-    def typed(self, event: SeatEvent, text: str) -> None:
-        """Nothing is typed into Codex."""
-
-    def known(self) -> Known:
-        return Known(ids=dict(self.given))
+class Notebook(sitting.Notebook):
+    """A ledger that knows what was given."""
 
     def event(self, name: str, words: str) -> SeatEvent:
-        made = turn(name, words)
-        self.given[delivery_uuid(name, 1)] = (name, 1)
-        return made
+        self.ids[delivery_uuid(name, 1)] = (name, 1)
+        return turn(name, words)
 
 
 @dataclass

@@ -17,7 +17,8 @@ from clankie.seats.codex.rollout import holds
 from clankie.seats.codex.server import CodexError
 from clankie.seats.launch import NEWEST
 from clankie.seats.process import alive
-from harnesses.codex_seat import Codex, codex, until
+from fakes.until import until
+from harnesses.codex_seat import Codex, codex
 from harnesses.install import Harnesses
 from harnesses.model import Model
 

@@ -18,7 +18,8 @@ from clankie.seats.codex import proof
 from clankie.seats.codex.adapter import CodexSeat
 from clankie.seats.folder import Folder
 from clankie.seats.process import alive
-from harnesses.codex_seat import CLOCK, Codex, codex, until
+from fakes.until import until
+from harnesses.codex_seat import CLOCK, Codex, codex
 from harnesses.install import Harnesses
 from harnesses.model import Model
 

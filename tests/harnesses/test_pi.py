@@ -18,7 +18,8 @@ from clankie.seats.pi import ADAPTER
 from clankie.seats.pi.adapter import PiSeat
 from clankie.seats.pi.rows import reader
 from clankie.seats.port import Seen
-from harnesses.codex_seat import CLOCK, Notebook, turn, until
+from fakes.until import until
+from harnesses.codex_seat import CLOCK, Notebook, turn
 from harnesses.install import Harnesses
 from harnesses.model import Model
 

@@ -8,15 +8,14 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from clankie.core.seat import Activity, Entry, EventKind, SeatEvent, delivery_uuid
+from clankie.core.seat import Activity, Entry, delivery_uuid
 from clankie.host.clock import SystemClock, SystemIds
 from clankie.seats.codex import ADAPTER
 from clankie.seats.codex.adapter import CodexSeat
@@ -24,10 +23,8 @@ from clankie.seats.codex.rows import reader
 from clankie.seats.launch import Means, Place
 from clankie.seats.port import Handed, Question, Seen
 from clankie.seats.process import alive
-from clankie.seats.rows import Known
+from fakes.sitting import Notebook, scripted, turn
 
-FAKES = Path(__file__).parents[2] / "fakes"
-NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 _OTHER = """
 import socket, sys, threading
 there = socket.socket(socket.AF_UNIX)
@@ -35,33 +32,6 @@ there.connect(sys.argv[1])
 print("joined", flush=True)
 threading.Event().wait()
 """
-
-
-def event(name: str, words: str) -> SeatEvent:
-    return SeatEvent(
-        id=name,
-        kind=EventKind.TURN,
-        source="owner",
-        content=words,
-        created_at=NOW,
-        deadline=NOW + timedelta(minutes=1),
-        conversation="c-1",
-        attempt=1,
-        generation=1,
-    )
-
-
-class Notebook:
-    """A ledger that knows whatever is asked."""
-
-    def __init__(self) -> None:
-        self.ids: dict[str, tuple[str, int]] = {}
-
-    def typed(self, event: SeatEvent, text: str) -> None:
-        """Nothing is typed into Codex."""
-
-    def known(self) -> Known:
-        return Known(ids=dict(self.ids))
 
 
 @dataclass
@@ -99,7 +69,7 @@ class Codex:
 
     async def gives(self, seat: CodexSeat, name: str, words: str) -> Handed:
         self.notebook.ids[delivery_uuid(name, 1)] = (name, 1)
-        return await seat.hand_over(event(name, words))
+        return await seat.hand_over(turn(name, words))
 
     def requests(self, method: str) -> list[dict[str, object]]:
         lines = (self.home / "requests.jsonl").read_text().splitlines()
@@ -162,38 +132,9 @@ def ended(pid: int, began: str) -> bool:
     return not alive(pid, began)
 
 
-async def until(ready: Callable[[], object]) -> None:
-    """Look often until it is so."""
-    async with asyncio.timeout(20):
-        while not ready():
-            await SystemClock().sleep(0.01)
-
-
 @pytest.fixture
 def codex(tmp_path: Path) -> Iterator[Codex]:
-    home, folder, work = tmp_path / "codex", tmp_path / "seats" / "s-1", tmp_path / "work"
-    home.mkdir()
-    work.mkdir()
-    folder.mkdir(parents=True, mode=0o700)
-    program = tmp_path / "bin" / "codex"
-    program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} {FAKES / "codex_program.py"} "$@"\n')
-    program.chmod(0o755)
-    environment = {
-        "PATH": f"{program.parent}:{os.environ['PATH']}",
-        "HOME": str(tmp_path),
-        "CODEX_HOME": str(home),
-    }
-    place = Place(
-        folder=folder,
-        harness="codex",
-        conversation="c-1",
-        directory=str(work),
-        environment=environment,
-        program=("/usr/bin/env", "clankie"),
-        headless=True,
-    )
-    made = Codex(home, place)
+    made = Codex(tmp_path / "home", scripted(tmp_path, "codex", "CODEX_HOME"))
     made.trusts("trusted")
     yield made
     made.end()

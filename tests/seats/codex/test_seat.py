@@ -15,7 +15,8 @@ from clankie.seats.codex.server import CodexError
 from clankie.seats.launch import NEWEST
 from clankie.seats.port import Refused, Taken, Unknown
 from clankie.seats.process import alive
-from seats.codex.conftest import Codex, again, ended, until
+from fakes.until import until
+from seats.codex.conftest import Codex, again, ended
 
 pytestmark = pytest.mark.anyio
 

@@ -2,17 +2,14 @@
 
 import asyncio
 import json
-import os
-import sys
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from clankie.core.seat import Activity, EventKind, SeatEvent, delivery_uuid
+from clankie.core.seat import Activity, EventKind, delivery_uuid
 from clankie.host.clock import SystemClock, SystemIds
 from clankie.seats.launch import Means, Place
 from clankie.seats.pi import ADAPTER
@@ -22,20 +19,10 @@ from clankie.seats.pi.link import PiError
 from clankie.seats.pi.rows import reader
 from clankie.seats.port import Handed, Question, Refused, Seen, Taken, Unknown
 from clankie.seats.rows import Known
+from fakes.sitting import Notebook, scripted, turn
+from fakes.until import until
 
 pytestmark = pytest.mark.anyio
-FAKES = Path(__file__).parents[2] / "fakes"
-NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
-
-
-class Notebook:
-    """A ledger that pi does not need."""
-
-    def typed(self, event: SeatEvent, text: str) -> None:
-        """Nothing is typed into pi."""
-
-    def known(self) -> Known:
-        return Known()
 
 
 @dataclass
@@ -64,19 +51,7 @@ class Pi:
             self.seen.append(one)
 
     async def gives(self, seat: PiSeat, name: str, words: str, *, reply: bool = False) -> Handed:
-        made = SeatEvent(
-            id=name,
-            kind=EventKind.TURN,
-            source="owner",
-            content=words,
-            created_at=NOW,
-            deadline=NOW + timedelta(minutes=1),
-            conversation="c-1",
-            attempt=1,
-            generation=1,
-            reply=reply,
-        )
-        return await seat.hand_over(made)
+        return await seat.hand_over(turn(name, words, reply=reply))
 
     def texts(self, seat: PiSeat) -> list[str]:
         assert seat.transcript is not None
@@ -97,37 +72,9 @@ class Pi:
         return [one.question for one in self.seen if one.question is not None]
 
 
-async def until(ready: Callable[[], object]) -> None:
-    async with asyncio.timeout(20):
-        while not ready():
-            await SystemClock().sleep(0.01)
-
-
 @pytest.fixture
 def pi(tmp_path: Path) -> Pi:
-    home, folder, work = tmp_path / "agent", tmp_path / "seats" / "s-1", tmp_path / "work"
-    home.mkdir()
-    work.mkdir()
-    folder.mkdir(parents=True, mode=0o700)
-    program = tmp_path / "bin" / "pi"
-    program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} {FAKES / "pi_program.py"} "$@"\n')
-    program.chmod(0o755)
-    environment = {
-        "PATH": f"{program.parent}:{os.environ['PATH']}",
-        "HOME": str(tmp_path),
-        "PI_CODING_AGENT_DIR": str(home),
-    }
-    place = Place(
-        folder=folder,
-        harness="pi",
-        conversation="c-1",
-        directory=str(work),
-        environment=environment,
-        program=("clankie",),
-        headless=True,
-    )
-    return Pi(home, place)
+    return Pi(tmp_path / "home", scripted(tmp_path, "pi", "PI_CODING_AGENT_DIR"))
 
 
 async def test_words_are_taken_when_they_stand_in_the_session(pi: Pi) -> None:
