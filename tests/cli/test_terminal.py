@@ -151,3 +151,38 @@ def test_a_service_that_cannot_start_is_exit_code_1_with_its_own_words(state: Pa
     )
     assert done.returncode == 1
     assert "CLANKIE_PORT" in done.stderr
+
+
+def test_a_terminal_that_is_closed_ends_the_chat_and_the_service_under_it(
+    state: Path, tmp_path: Path
+) -> None:
+    said = tmp_path / "said"
+    up = Terminal(state, "up", errors=said)
+    try:
+        up.until(r"Write a message.*/help")
+        service = pid(state)
+        code = up.hang_up()
+        assert code == 1
+        assert "terminal_gone" in said.read_text()
+        assert "Traceback" not in said.read_text()
+        with pytest.raises(ProcessLookupError):
+            os.kill(service, 0)
+    finally:
+        up.close()
+
+
+def test_a_chat_that_may_not_read_its_terminal_any_more_ends(
+    up: Terminal, state: Path, tmp_path: Path
+) -> None:
+    assert up.screen
+    said = tmp_path / "said"
+    chat = Terminal(state, "chat", errors=said, left=True)
+    try:
+        chat.until("Write a message")
+        chat.leave()
+        chat.type("for somebody else" + ENTER)
+        assert chat.end() == 1
+        assert "terminal_gone" in said.read_text()
+        assert "Traceback" not in said.read_text()
+    finally:
+        chat.close()

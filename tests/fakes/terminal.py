@@ -23,6 +23,20 @@ _PARTS = re.compile(
     r"\x1b\[([?>]?)([\d;]*)([A-Za-z])|\x1b\][^\x07]*\x07|\x1b[=>()].?|([\r\n\b\a])|(.)", re.DOTALL
 )
 
+_LEAVING = """
+import fcntl, os, signal, subprocess, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+for number in signal.SIGTTIN, signal.SIGTTOU:
+    signal.signal(number, signal.SIG_IGN)
+program = subprocess.Popen(sys.argv[2:], process_group=0)
+os.tcsetpgrp(0, program.pid)
+if os.read(int(sys.argv[1]), 1):
+    os.tcsetpgrp(0, os.getpgrp())
+sys.exit(program.wait())
+"""
+"""A shell that takes its terminal back. Nobody is stopped for that: reading fails with EIO, as it
+does for a program whose own shell is gone."""
+
 
 class Grid:
     """Rows of letters; what scrolls out of the top is kept."""
@@ -95,19 +109,27 @@ class Grid:
 class Terminal:
     """A program at a terminal of its own."""
 
-    def __init__(self, home: Path, *arguments: str) -> None:
+    def __init__(
+        self, home: Path, *arguments: str, errors: Path | None = None, left: bool = False
+    ) -> None:
+        """`errors`: the file of standard error. `left`: `leave` is going to be called."""
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
         environment = {**os.environ, "CLANKIE_HOME": str(home), "CLANKIE_PORT": "0"}
         environment |= {"TERM": "xterm-256color", "PROMPT_TOOLKIT_NO_CPR": "1", "LANG": "C.UTF-8"}
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "clankie", *arguments],
-            stdin=slave,
-            stdout=slave,
-            stderr=slave,
-            env=environment,
-            start_new_session=True,
-        )
+        cue, self._cue = os.pipe()
+        command = [sys.executable, "-P", "-m", "clankie", *arguments]
+        with (errors or Path(os.devnull)).open("wb") as file:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", _LEAVING, str(cue), *command] if left else command,
+                stdin=slave,
+                stdout=slave,
+                stderr=file if errors else slave,
+                env=environment,
+                start_new_session=True,
+                pass_fds=[cue],
+            )
+        os.close(cue)
         os.close(slave)
         self._grid = Grid()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
@@ -154,9 +176,24 @@ class Terminal:
             pass
         return self._process.wait(PATIENCE)
 
+    def leave(self) -> None:
+        """Go on with other things at this terminal: the program may not read from it any more."""
+        os.write(self._cue, b".")
+
+    def hang_up(self) -> int:
+        """Close the terminal and wait until the program has ended; its exit code.
+
+        It gets no signal: the terminal controls no process.
+        """
+        os.close(self._master)
+        self._master = -1
+        return self._process.wait(PATIENCE)
+
     def close(self) -> None:
         """Take the terminal away, whatever runs in it."""
         if self._process.poll() is None:
             self._process.terminate()
             self._process.wait(PATIENCE)
-        os.close(self._master)
+        os.close(self._cue)
+        if self._master >= 0:
+            os.close(self._master)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
@@ -88,7 +89,10 @@ class Frame:
             return
         from clankie.cli.look import refusal  # noqa: PLC0415 - rich is not paid for by --json
 
-        self.err.print(refusal(error.detail, error.code), soft_wrap=not self.err.is_terminal)
+        with suppress(
+            OSError
+        ):  # a terminal that is gone cannot be told; the exit code still says it
+            self.err.print(refusal(error.detail, error.code), soft_wrap=not self.err.is_terminal)
 
 
 def framed(function: Callable[Concatenate[Frame, P], None]) -> Callable[..., None]:

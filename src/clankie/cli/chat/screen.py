@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from io import StringIO
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from prompt_toolkit.application import Application
 from prompt_toolkit.buffer import Buffer
@@ -20,11 +20,13 @@ from prompt_toolkit.layout import HSplit, Layout, Window
 from prompt_toolkit.layout.controls import BufferControl, FormattedTextControl
 from prompt_toolkit.layout.dimension import Dimension
 from prompt_toolkit.layout.processors import AfterInput, ConditionalProcessor
+from prompt_toolkit.output.defaults import create_output
 from rich.text import Text
 
 from clankie.cli.chat.orders import matching
 from clankie.cli.chat.paint import rows
 from clankie.cli.chat.status import live, status
+from clankie.cli.chat.tty import Keyboard, TerminalGoneError, paper
 from clankie.cli.look import console
 
 if TYPE_CHECKING:
@@ -47,7 +49,8 @@ class Screen:
     """Implements the desk's View on a terminal."""
 
     def __init__(self, history: History) -> None:
-        self.out = console()
+        self._paper = paper(self._lost)
+        self.out = console(self._paper)
         self.buffer = Buffer(history=history, multiline=True)
         self.hint = ""
         self.app: Application[None] | None = None
@@ -84,8 +87,14 @@ class Screen:
     # ── running ──────────────────────────────────────────────────────────────────────────────────
 
     async def run(self, desk: Desk, keys: KeyBindings) -> None:
-        """Until the application is told to exit. What still has to be printed is printed."""
+        """Until the application is told to exit. What still has to be printed is printed.
+
+        Raises:
+            TerminalGoneError: nobody can sit here any more.
+        """
         self.app = Application(
+            input=Keyboard(),
+            output=create_output(self._paper),
             layout=self._layout(desk),
             key_bindings=keys,
             erase_when_done=True,
@@ -95,12 +104,42 @@ class Screen:
             printer = group.create_task(self._keep_printing())
             ticker = group.create_task(self._keep_ticking(desk))
             try:
-                await self.app.run_async(handle_sigint=False)
+                await self._shown(self.app)
             finally:
                 printer.cancel()
                 ticker.cancel()
         self.app = None
         self._print()
+
+    async def _shown(self, app: Application[None]) -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(self._failed)
+        try:
+            # Not the library's own handler: it waits for Enter, which without a terminal fails and
+            # is handled again.
+            await app.run_async(handle_sigint=False, set_exception_handler=False)
+        except EOFError:
+            raise TerminalGoneError from None
+        finally:
+            loop.set_exception_handler(None)
+
+    def _lost(self) -> None:
+        """Nothing can be shown any more."""
+        self._leave(EOFError())
+
+    def _failed(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """An error that nobody waits for, such as one while drawing, ends the chat with it."""
+        error = context.get("exception")
+        if not (isinstance(error, Exception) and self._leave(error)):
+            loop.default_exception_handler(context)
+
+    def _leave(self, error: Exception) -> bool:
+        """End with this error; whether that was still to do."""
+        app = self.app
+        if app is None or not app.is_running or app.is_done:
+            return False
+        app.exit(exception=error)
+        return True
 
     def _layout(self, desk: Desk) -> Layout:
         def above() -> ANSI:
