@@ -400,6 +400,15 @@ def fenced(taken_over: Sight, sight: Sight) -> Iterator[str]:
             yield f"{record} was {state} at the takeover, the fenced node made it {now}"
 
 
+def untouched(before: dict[str, list[str]], after: dict[str, list[str]]) -> Iterator[str]:
+    """Nor does it write anything else: every table is as the takeover left it."""
+    for table, rows in after.items():
+        new = [one for one in rows if one not in set(before[table])]
+        gone = [one for one in before[table] if one not in set(rows)]
+        if new or gone:
+            yield f"the fenced node wrote to {table}: {new or gone}"
+
+
 def backoffs(sight: Sight, first: float, most: int) -> Iterator[str]:
     """Failed wakes wait, longer each time, and are held after the last. `first`: seconds.
 

@@ -64,15 +64,11 @@ FAULTS = (
         ),
     ),
     _fault(
-        "the token of the fence is not looked at",
+        "a node that was taken over writes on",
         (
-            "store/sqlite/heads.py",
-            (
-                "WHERE id = ? AND owner = ? AND token = ?\n"
-                "  AND EXISTS (SELECT 1 FROM node "
-                "WHERE node.id = conversation.owner AND node.dead = 0)"
-            ),
-            "WHERE id = ? AND ? IS NOT NULL AND ? IS NOT NULL",
+            "store/sqlite/batch.py",
+            "        return tx.row(_ALIVE, (tx.node,)) is None\n",
+            "        return not tx.node\n",
         ),
     ),
     # ── runs ─────────────────────────────────────────────────────────────────────────────────────

@@ -33,6 +33,9 @@ WHERE conversation.id = ? AND attempt.seat IS NULL AND attempt.end_cursor > harn
   AND attempt.end_cursor < (SELECT start_cursor FROM attempt WHERE delivery = ? AND n = ?)"""
 _OUT = {"attempting", "taken", "accepted", "uncertain", "unresolved", "delivered"}
 """Where something is that was given out a moment ago."""
+_TABLES = """
+SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
+  AND name NOT LIKE 'event_words%' ORDER BY name"""
 _HERE = "SELECT closed, reset_cursor FROM conversation WHERE id = ?"
 
 
@@ -114,6 +117,11 @@ class Glass:
             seats=self._rows(_with_conversation("seat", "seat.n", "LEFT")),
             spans=self._rows(_with_conversation("span", "span.opened_at, span.id")),
         )
+
+    def everything(self) -> dict[str, list[str]]:
+        """Every row of every table that a unit writes, as text."""
+        tables = [str(one["name"]) for one in self._rows(_TABLES)]
+        return {name: [str(one) for one in self._rows(f"SELECT * FROM {name}")] for name in tables}
 
     def state(self, delivery: str) -> str | None:
         """Where an input is."""

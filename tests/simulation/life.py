@@ -34,7 +34,7 @@ POINTS = tuple(
         *("settle", "settle", "cancel", "abandon", "release_held", "conversation", "create"),
         *("wake", "owner", "boot", "prune"),
         *("grant", "register", "seat", "asked", "take", "ack", "refused", "reply", "sync"),
-        *("lapse", "take_over", "watch"),
+        *("join", "lapse", "take_over", "watch", "purge"),
     )
     for side in ("before", "after")
 )
@@ -84,6 +84,7 @@ class Life:
         self._migrated = False
         self._before: Sight | None = None
         self._taken_over: list[Sight] = []
+        self._left: dict[str, list[str]] = {}
         world.before_boot, world.after_boot = self._before_boot, self._after_boot
 
     def live(self) -> None:
@@ -117,6 +118,7 @@ class Life:
         self._expect(seat_checks.always(sight, self.ledger, whole=not world.pruned))
         for taken_over in self._taken_over:
             self._expect(checks.fenced(taken_over, sight))
+            self._expect(checks.untouched(self._left, self.glass.everything()))
         if not killed and world.weather.healthy:
             self._expect(checks.stopped(sight))
 
@@ -124,7 +126,7 @@ class Life:
         chance = self.world.chance
         how = chance.random()
         if how < 0.45:
-            return Doom(point=chance.choice(POINTS), passes=chance.randint(1, 6))
+            return Doom(point=chance.choice(POINTS), passes=chance.choice((1, 1, 2, 3, 6)))
         if how < 0.8:
             return Doom(round=int(chance.expovariate(1 / 1_500)) + 1)
         return Doom()
@@ -139,6 +141,7 @@ class Life:
             self._expect(checks.over_the_restart(self._before, sight))
         if self.world.usurped:
             self._taken_over.append(sight)
+            self._left = self.glass.everything()
         self._migrated = True
 
     def _expect(self, sentences: Iterator[str]) -> None:
@@ -179,11 +182,14 @@ class Life:
             followers = [
                 tasks.create_task(self.clients.follower(place)) for place in self.clients.places[:2]
             ]
-            await self._busy(last=last)
+            if not last and world.likely(0.15):
+                usurper = tasks.create_task(self._usurped(config))
+                await self._busy(last=last)
+                await usurper
+            else:
+                await self._busy(last=last)
             if last:
                 await self._rest(house)
-            elif world.likely(0.15):
-                await self._usurped(config)
             # A stop without a calm disk may leave outcomes unwritten: that is no fault.
             for one in followers:
                 one.cancel()
@@ -209,8 +215,12 @@ class Life:
             world.clock.shift(seconds)
 
     async def _usurped(self, config: Config) -> None:
-        """Another node takes the log over while this one still runs, and then this one dies."""
+        """Another node takes the log over while this one still runs, and then this one dies.
+
+        Meanwhile its owner, its lanes and its seats go on as if nothing had happened.
+        """
         world = self.world
+        await world.pause(20.0)
         world.tell("taken over")
         world.usurped = True
         store = SqliteStore(

@@ -119,7 +119,11 @@ SEAT_FAULTS = (
     ),
     fault(
         "what is refused when its seat has left waits for ever",
-        ("store/sqlite/answers.py", "            _end_queued(tx, head, it)\n", ""),
+        (
+            "store/sqlite/answers.py",
+            "        given.undelivered(tx, head, one, LEFT)\n",
+            "        there = None\n",
+        ),
     ),
     # ── evidence ─────────────────────────────────────────────────────────────────────────────────
     fault(

@@ -8,6 +8,7 @@ import pytest
 
 from clankie.core.conversation import OPERATOR
 from clankie.core.ids import HEAD
+from clankie.core.settings import DEFAULTS
 from clankie.host.storage import FencedError, Store
 from contracts.store_kit import (
     BEFORE_START,
@@ -45,6 +46,13 @@ DECISIONS: dict[str, Callable[[Store], Awaitable[object]]] = {
     "abandon": lambda store: store.deliveries.abandon("m-1"),
     "reset": lambda store: store.conversations.reset(HEAD, None, OPERATOR),
     "close": lambda store: store.conversations.close("den", OPERATOR),
+    "rename": lambda store: store.conversations.rename("den", "lair", 0),
+    "model": lambda store: store.conversations.set_model("den", "practice", 0),
+    "send": lambda store: admitted(store, "m-2"),
+    "settings": lambda store: store.owner.save_settings(DEFAULTS, 0),
+    "release": lambda store: store.deliveries.release_held(None),
+    "forget a goal": lambda store: store.goals.remove("den"),
+    "take a token back": lambda store: store.owner.revoke_token("token-1"),
 }
 
 
@@ -64,7 +72,22 @@ async def test_a_dead_node_writes_down_nothing_that_the_owner_decides(
         with pytest.raises(FencedError):
             await DECISIONS[decision](store)
         assert (await store.deliveries.get("m-1"), await log(store)) == before
-        assert not (await store.conversations.get("den")).closed
+        den = await store.conversations.get("den")
+        assert (den.closed, den.name, den.model) == (False, "den", None)
+        assert (await store.owner.settings())[0] == 0
+
+
+async def test_a_node_that_is_dead_may_begin_anew(world: World, path: Path) -> None:
+    # proves: FENCE-3
+    async with world.open() as store:
+        await store.boot()
+        other = apsw.Connection(str(path))
+        other.execute("UPDATE node SET dead = 1")
+        other.close()
+        with pytest.raises(FencedError):
+            await admitted(store, "m-1")
+        await store.boot()
+        await admitted(store, "m-1")
 
 
 async def test_a_conversation_of_another_node_that_lives_is_not_claimed(

@@ -2,7 +2,8 @@
 
 Every verb that writes is one transaction. It either returns what it did, or raises a typed error
 and did nothing, or raises `CommitUnknownError`: then repeat it with the same ids. Writes of an
-executor name the fence they hold; after a takeover they raise `FencedError`.
+executor name the fence they hold; after a takeover they raise `FencedError`. So does every other
+write of the node that was taken over, the owner's decisions included.
 """
 
 from __future__ import annotations
@@ -446,7 +447,10 @@ class Store(Protocol):
         ...
 
     async def prune(self, before: datetime) -> int:
-        """Drop the evidence of deliveries that ended before; ids and fingerprints stay."""
+        """Drop the evidence of deliveries that ended before; ids and fingerprints stay.
+
+        Also which rows were taken of native sessions that a reset retired before.
+        """
         ...
 
     async def backup(self, target: str) -> None:

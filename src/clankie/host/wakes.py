@@ -19,6 +19,7 @@ from clankie.core.ids import qualified
 from clankie.core.settings import DAY
 from clankie.host import journal
 from clankie.host.admit import admit
+from clankie.host.storage import FencedError
 from clankie.host.waiting import to_the_end
 
 if TYPE_CHECKING:
@@ -84,6 +85,8 @@ async def _admit(house: House, wake: Wake) -> bool:
         return False
     except WakeNotFoundError:
         journal.note("wake was removed before it was due", wake=wake.id)
+    except FencedError:
+        raise
     except RefusedError as error:
         # Its conversation was closed, or its id is taken: it can never be admitted.
         journal.warn("wake dropped", wake=wake.id, why=error.detail)

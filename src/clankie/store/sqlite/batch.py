@@ -9,7 +9,8 @@ repeatable: it depends on the transaction alone and acts on nothing else.
 What a unit raises is its own. When the disk is full or fails, nothing of the unit is there
 (`StorageUnavailableError`); a full disk shows only at the commit, and is known all the same. A
 commit that fails otherwise leaves open what is on disk, for every unit of the batch
-(`CommitUnknownError`).
+(`CommitUnknownError`). A node that a later one has taken over writes nothing at all any more, not
+even what its owner decides there: all its units are refused (`FencedError`), but for a new boot.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 import apsw
 
 from clankie.core.errors import ClankieError, CommitUnknownError, StorageUnavailableError
+from clankie.host.storage import FencedError
 from clankie.store.sqlite.unit import Done, Transaction, Unit
 
 if TYPE_CHECKING:
@@ -38,6 +40,8 @@ UNAVAILABLE: Final = (
     apsw.NoMemError,
 )
 """What says that the disk cannot be written, whatever was asked."""
+
+_ALIVE: Final = "SELECT 1 FROM node WHERE id = ? AND dead = 0"
 
 
 class Batches:
@@ -77,6 +81,10 @@ class Batches:
 
     def _run(self, done: Done) -> None:
         self._begin()
+        if self._outlived(done.units):
+            self.abort()
+            self._fail(done, FencedError("A later node has taken over; nothing was written."))
+            return
         if not (all(self._plain(unit) for unit in done.units) and self._written()):
             self._carefully(list(done.units))
         for unit in done.units:
@@ -92,6 +100,13 @@ class Batches:
         tx = self._tx
         tx.begin(self._clock.now())
         tx.run("BEGIN IMMEDIATE")
+
+    def _outlived(self, units: Sequence[Unit]) -> bool:
+        """Whether this node booted and is dead. What it says cannot change before the commit."""
+        tx = self._tx
+        if tx.node is None or any(unit.kind.boot for unit in units):
+            return False
+        return tx.row(_ALIVE, (tx.node,)) is None
 
     def _plain(self, unit: Unit) -> bool:
         """Run one unit as it is; False when it failed after it had changed something."""

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from clankie.store.sqlite.unit import Transaction
     from clankie.store.sqlite.writer import Writer
 
-BOOT: Final = Kind("boot")
+BOOT: Final = Kind("boot", boot=True)
 PRUNE: Final = Kind("prune")
 
 
@@ -167,6 +167,8 @@ class SqliteStore:
         total = 0
         while (done := await self._writer.write(PRUNE, one_slice)) > 0:
             total += done
+        while await self._writer.write(PRUNE, lambda tx: prune.rows(tx, limit)) > 0:
+            pass
         await self._attached.clear()
         return total
 

@@ -26,18 +26,26 @@ class Kind:
     `bounded`: refused when too much waits. What ends a run is never refused for that reason.
     `behind`: its work may leave rows in `Transaction.behind`; others find none there.
     `alone`: its work is no transaction, and runs between those of the others.
+    `boot`: it makes a node live, so one that is dead may do it too.
     """
 
-    __slots__ = ("after", "alone", "before", "behind", "bounded")
+    __slots__ = ("after", "alone", "before", "behind", "boot", "bounded")
 
     def __init__(
-        self, name: str, *, bounded: bool = False, behind: bool = False, alone: bool = False
+        self,
+        name: str,
+        *,
+        bounded: bool = False,
+        behind: bool = False,
+        alone: bool = False,
+        boot: bool = False,
     ) -> None:
         self.before: Final = f"{name}.before-commit"
         self.after: Final = f"{name}.after-commit"
         self.bounded: Final = bounded
         self.behind: Final = behind
         self.alone: Final = alone
+        self.boot: Final = boot
 
 
 class Transaction:
