@@ -19,9 +19,9 @@ from clankie.core.conversation import OPERATOR, Author, Principal
 from clankie.core.ids import HEAD
 from clankie.core.seat import Capabilities, Native, Occupant
 from clankie.core.settings import SeatLimits
+from clankie.host.bearer import Token
 from clankie.host.clock import SystemClock
 from clankie.host.seatstore import Ask, Grant, Seat
-from clankie.host.storage import Token
 from clankie.seats import folder, registration, sync
 from clankie.seats.process import started_at
 from hooks import BARE

@@ -10,8 +10,9 @@ from clankie.core.driver import Presence, Standing
 from clankie.core.ids import HEAD
 from clankie.core.seat import Capabilities, Native, Occupant, SeatEvent
 from clankie.core.settings import SeatLimits
+from clankie.host.bearer import Token
 from clankie.host.seatstore import Ask, Grant, Seat
-from clankie.host.storage import Offered, Store, Token
+from clankie.host.storage import Offered, Store
 from contracts.store_kit import World, admitted
 
 LIMITS = SeatLimits()

@@ -15,7 +15,8 @@ from clankie.core.errors import (
     TokenNotFoundError,
 )
 from clankie.core.settings import DEFAULTS, merge
-from clankie.host.storage import DayUsage, Outcome, Store, Token
+from clankie.host.bearer import Token
+from clankie.host.storage import DayUsage, Outcome, Store
 from contracts.store_kit import World, admitted, log, reserved, started
 
 

@@ -15,7 +15,8 @@ from clankie.core.errors import InvalidFieldError, StorageUnavailableError
 from clankie.core.ids import HEAD
 from clankie.core.receipt import explain
 from clankie.core.settings import WakeLimits
-from clankie.host.storage import Store, Token
+from clankie.host.bearer import Token
+from clankie.host.storage import Store
 from clankie.store.errors import RestoreRefusedError, StateHeldError
 from clankie.store.lock import Lock
 from clankie.store.sqlite import connect, migrate

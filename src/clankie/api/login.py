@@ -17,7 +17,7 @@ from clankie.api.routing import read_body, router
 from clankie.core.conversation import timestamp
 from clankie.core.errors import InvalidFieldError
 from clankie.host import tokens
-from clankie.host.storage import Token
+from clankie.host.bearer import Token
 from clankie.host.tokens import digest
 
 if TYPE_CHECKING:

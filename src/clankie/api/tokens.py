@@ -13,7 +13,7 @@ from clankie.api.replies import Json, done
 from clankie.api.routing import router
 from clankie.core.conversation import Principal, timestamp
 from clankie.host import tokens
-from clankie.host.storage import Token
+from clankie.host.bearer import Token
 
 routes = router("tokens")
 

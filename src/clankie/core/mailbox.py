@@ -21,7 +21,7 @@ from clankie.core.admission import Mode, Origin, Reach
 from clankie.core.conversation import OPERATOR, Kind
 from clankie.core.delivery import SeatState
 from clankie.core.ids import HEAD
-from clankie.core.seat import EventKind
+from clankie.core.seat import EventKind, Piece
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -125,29 +125,6 @@ class Waiting:
         if self.channel is not None:
             return self.channel
         return _SOURCES.get(self.origin, self.origin.value)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
-    """One message within an event. `omitted` counts characters that stand only at `cursor`."""
-
-    delivery: str
-    author: Author
-    source: str
-    cursor: int
-    text: str
-    name: str = ""
-    omitted: int = 0
-
-    @property
-    def note(self) -> str | None:
-        """Says where the rest stands, when something was cut."""
-        if not self.omitted:
-            return None
-        return (
-            f"[{self.omitted} more characters: read_conversation shows the whole message "
-            f"at cursor {self.cursor}]"
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from clankie.core.mailbox import Piece
+    from clankie.core.conversation import Author
 
 _DELIVERIES: Final = bytes.fromhex("5f0c9a525f615d0e9f0b5a8f0d6d1c3e")
 """The namespace of `delivery_uuid`."""
@@ -144,6 +144,29 @@ class Entry:
     evidence: Evidence | None = None
     limit: Limited | None = None
     error: Mishap | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """One message within an event. `omitted` counts characters that stand only at `cursor`."""
+
+    delivery: str
+    author: Author
+    source: str
+    cursor: int
+    text: str
+    name: str = ""
+    omitted: int = 0
+
+    @property
+    def note(self) -> str | None:
+        """Says where the rest stands, when something was cut."""
+        if not self.omitted:
+            return None
+        return (
+            f"[{self.omitted} more characters: read_conversation shows the whole message "
+            f"at cursor {self.cursor}]"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

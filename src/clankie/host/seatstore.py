@@ -20,7 +20,7 @@ from clankie.core.seat import (
     SeatEvent,
 )
 from clankie.core.settings import SeatLimits
-from clankie.host.storage import Token
+from clankie.host.bearer import Token
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

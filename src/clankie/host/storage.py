@@ -22,6 +22,7 @@ from clankie.core.projection import Projection
 from clankie.core.receipt import Delivery
 from clankie.core.settings import ProjectionLimits, Settings
 from clankie.core.wake import Again, Hold
+from clankie.host.bearer import Token
 
 if TYPE_CHECKING:
     from clankie.host.planstore import GoalStore, WakeStore
@@ -361,17 +362,6 @@ class AttachmentStore(Protocol):
     async def get(self, digest: str) -> tuple[str, bytes]:
         """Media type and bytes. Raises AttachmentNotFoundError."""
         ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Token:
-    """A bearer's record; the secret itself is stored only as its SHA-256."""
-
-    id: str
-    principal: Author
-    label: str
-    created_at: datetime
-    revoked: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

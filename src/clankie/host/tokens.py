@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 from clankie.core.conversation import OPERATOR, Author, Principal
 from clankie.core.errors import InvalidFieldError, TokenNotFoundError
-from clankie.host.storage import Token
+from clankie.host.bearer import Token
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,8 +11,7 @@ from clankie.core.seat import EventKind
 from clankie.host.framing import Untrusted, framed
 
 if TYPE_CHECKING:
-    from clankie.core.mailbox import Piece
-    from clankie.core.seat import SeatEvent
+    from clankie.core.seat import Piece, SeatEvent
     from clankie.host.ports import Ids
 
 _HANDOFF: Final = (

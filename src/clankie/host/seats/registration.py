@@ -16,10 +16,10 @@ from clankie.core.seat import Occupant
 from clankie.core.seat_errors import GrantUnknownError, OccupantChangedError
 from clankie.core.session import Peer, check_grant, related
 from clankie.host import journal
+from clankie.host.bearer import Token
 from clankie.host.seats.attachment import handover
 from clankie.host.seats.desk import fenced
 from clankie.host.seatstore import Seat
-from clankie.host.storage import Token
 from clankie.host.tokens import digest
 from clankie.host.waiting import to_the_end
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from clankie.core.seat import Occupant
+    from clankie.host.bearer import Token
     from clankie.host.seatstore import Seat
-    from clankie.host.storage import Token
     from clankie.store.sqlite.heads import Head
     from clankie.store.sqlite.sql import Database
     from clankie.store.sqlite.unit import Transaction

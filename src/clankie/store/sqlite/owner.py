@@ -14,7 +14,7 @@ from clankie.core.errors import (
     TokenNotFoundError,
 )
 from clankie.core.settings import DEFAULTS, Settings, merge, to_wire
-from clankie.host.storage import Token
+from clankie.host.bearer import Token
 from clankie.store.sqlite.sql import rows
 from clankie.store.sqlite.values import millis, moment
 

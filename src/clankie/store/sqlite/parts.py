@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from clankie.core.receipt import Delivery
     from clankie.core.settings import ProjectionLimits, Settings, WakeLimits
     from clankie.core.wake import Wake
+    from clankie.host.bearer import Token
     from clankie.host.storage import (
         Admitted,
         Call,
@@ -52,7 +53,6 @@ if TYPE_CHECKING:
         Outcome,
         Reservation,
         SearchPage,
-        Token,
     )
     from clankie.store.sqlite.files import Files
     from clankie.store.sqlite.readers import Readers

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from clankie.core.receipt import Delivery
     from clankie.core.seat import Activity, Entry, Occupant
     from clankie.core.settings import SeatLimits
+    from clankie.host.bearer import Token
     from clankie.host.seatstore import (
         Ask,
         Counts,
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
         Taken,
         Watch,
     )
-    from clankie.host.storage import Token
 
 GRANT: Final = Kind("grant", bounded=True)
 REGISTER: Final = Kind("register", bounded=True)
