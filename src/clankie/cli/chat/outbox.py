@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from clankie.cli.chat.marks import Line, said
 from clankie.cli.chat.remote import PAUSES
@@ -21,8 +21,28 @@ from clankie.cli.failures import CommandError
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
-    from clankie.cli.chat.desk import Desk
+    from clankie.cli.chat.remote import Remote
+    from clankie.cli.chat.story import Story
     from clankie.cli.chat.view import View
+    from clankie.cli.wire import Json
+
+
+class Sender(Protocol):
+    """The conversation it is written in. `attached` goes with the next message."""
+
+    remote: Remote
+    story: Story
+    revision: int
+    attached: list[Json]
+
+    @property
+    def id(self) -> str:
+        """The conversation's id."""
+        ...
+
+    async def catch_up(self, cursor: int) -> None:
+        """Wait until the log was told up to `cursor`, within a bound."""
+        ...
 
 
 @dataclass(slots=True)
@@ -38,7 +58,7 @@ class Outgoing:
 class Outbox:
     """Sends for a desk. `waiting` are the messages that are not stored, in order."""
 
-    def __init__(self, desk: Desk, view: View) -> None:
+    def __init__(self, desk: Sender, view: View) -> None:
         self._desk = desk
         self._view = view
         self.waiting: deque[Outgoing] = deque()
