@@ -16,6 +16,7 @@ from contracts.seat_kit import (
     BRIDGE,
     BY,
     ESCALATION,
+    LIMITS,
     given,
     grant_of,
     occupant,
@@ -128,7 +129,9 @@ async def test_a_seat_that_was_replaced_shows_what_was_lost_and_settles_only_its
     await offered(store, other, "m-2")
     await poll(store, "s-2", "p-2")
     await store.mail.ack("s-2", "m-2", 1, BRIDGE)
-    result = await synced(store, proving("r-1", world.clock.now(), lost), activity=Activity.WAITING)
+    now = world.clock.now()
+    answer = row("r-2", now, EntryKind.ASSISTANT, text="Here it is, late")
+    result = await synced(store, proving("r-1", now, lost), answer, activity=Activity.WAITING)
     assert list(result.proven) == ["m-1"]
     assert await state(store, "m-1") == (InputState.SETTLED, SeatState.DELIVERED)
     assert await state(store, "m-2") == (InputState.RUNNING, SeatState.TAKEN)
@@ -189,17 +192,6 @@ async def test_what_steers_and_was_only_taken_does_not_end_with_the_turn_before(
     assert two.reply_cursor > one.reply_cursor
 
 
-async def test_where_no_row_ever_showed_it_the_turn_ends_what_was_taken_before(
-    store: Store, world: World
-) -> None:
-    # proves: SEAT-15
-    await taken(store, await seated(store, world), "m-1")
-    answer = row("r-1", world.clock.now(), EntryKind.ASSISTANT, text="Done")
-    await synced(store, answer, activity=Activity.WAITING)
-    one = await store.deliveries.get("m-1")
-    assert (one.state, one.reply_cursor is None) == (InputState.SETTLED, False)
-
-
 @pytest.mark.parametrize("transcript", [True, False])
 async def test_what_only_the_queue_of_a_harness_had_that_is_gone_is_not_known(
     store: Store, world: World, transcript: bool
@@ -233,3 +225,26 @@ async def test_an_end_is_for_what_that_very_session_was_given(store: Store, worl
     assert list((await synced(store, broken("r-3", now), session="n-2")).failed) == []
     assert list((await synced(store, broken("r-4", now))).failed) == []
     assert await state(store, "m-1") == (InputState.RUNNING, SeatState.ACCEPTED)
+
+
+async def test_after_a_pruning_a_retired_session_writes_nowhere_and_others_write_nothing_twice(
+    store: Store, world: World
+) -> None:
+    # proves: HAND-1, FENCE-7
+    await seated(store, world)
+    old = row("r-1", world.clock.now(), EntryKind.ASSISTANT, text="Before the reset")
+    await synced(store, old)
+    await store.conversations.reset(HEAD, None, BY)
+    await store.seats.occupied("s-1", occupant("n-2"))
+    new = row("r-1", world.clock.now(), EntryKind.ASSISTANT, text="After it")
+    await synced(store, new, session="n-2")
+    await store.seats.retire("s-1", "gone", BY)
+    world.clock.shift(1)
+    await store.prune(world.clock.now())
+    # The session goes on in another seat; what was taken of it is known.
+    await seated(store, world, "s-2", sits=occupant("n-2", pid=8))
+    again = await store.mail.sync("s-2", "n-2", [new], None, LIMITS)
+    assert (again.accepted, again.duplicates) == (0, 1)
+    with pytest.raises(SessionConflictError):
+        await store.mail.sync("s-2", SESSION, [old], None, LIMITS)
+    assert [text for _, _, text in await said(store)] == ["Before the reset", "After it"]

@@ -101,6 +101,19 @@ async def test_each_row_is_taken_once_as_the_word_of_the_seat(store: Store, worl
     assert {one["source"] for one in await log(store) if one["kind"] == "message"} == {"claude"}
 
 
+async def test_what_names_a_tools_call_is_one_short_clean_line(store: Store, world: World) -> None:
+    # proves: SEC-4
+    await seated(store, world)
+    names = ("c\x1b[31m-1\n\u202eforged", "c" * 10_000)
+    for n, name in enumerate(names):
+        tool = {"call_id": name, "name": name, "phase": "started", "detail": name}
+        await synced(store, row(f"r-{n}", world.clock.now(), EntryKind.TOOL, tool=tool))
+    first, second = [one for one in await log(store) if one["kind"] == "tool"]
+    assert first["call_id"] == first["name"] == first["detail"]
+    assert not {"\x1b", "\n", "\u202e"} & set(first["call_id"])
+    assert second["call_id"] == "c" * 200
+
+
 async def test_a_row_that_proves_a_delivery_is_no_second_message(
     store: Store, world: World
 ) -> None:
@@ -277,23 +290,10 @@ async def test_an_answer_from_before_is_no_answer_to_it(store: Store, world: Wor
     event = await taken(store, standing, "m-1")
     await synced(store, proving("r-2", now, event), activity=Activity.WAITING)
     one = await store.deliveries.get("m-1")
+    assert (one.state, one.reply_cursor) == (InputState.RUNNING, None)
+    await store.mail.lapse("s-1", "m-1", 1)
+    one = await store.deliveries.get("m-1")
     assert (one.state, one.reply_cursor) == (InputState.SETTLED, None)
-
-
-async def test_words_taken_for_the_next_turn_do_not_end_with_this_one(
-    store: Store, world: World
-) -> None:
-    # proves: SEAT-15
-    standing = await seated(store, world)
-    await synced(store, activity=Activity.RESPONDING)
-    world.clock.shift(10)
-    await taken(store, standing, "m-1")
-    await synced(store, activity=Activity.WAITING)
-    assert await state(store, "m-1") == (InputState.RUNNING, SeatState.TAKEN)
-    world.clock.shift(1)
-    await synced(store, activity=Activity.RESPONDING)
-    await synced(store, activity=Activity.WAITING)
-    assert await state(store, "m-1") == (InputState.SETTLED, SeatState.DELIVERED)
 
 
 async def test_only_the_session_that_holds_the_turn_may_end_it(store: Store, world: World) -> None:
@@ -302,7 +302,7 @@ async def test_only_the_session_that_holds_the_turn_may_end_it(store: Store, wor
     event = await taken(store, standing, "m-1")
     now = world.clock.now()
     await synced(store, activity=Activity.RESPONDING, session=SESSION)
-    await synced(store, proving("r-1", now, event))
+    await synced(store, proving("r-1", now, event), row("r-2", now, EntryKind.ASSISTANT, text="Hi"))
     await synced(store, activity=Activity.WAITING, session="n-0")
     await synced(store, activity=Activity.RESPONDING, session="n-0")
     seat = await store.seats.get("s-1")
@@ -455,7 +455,8 @@ async def test_an_end_of_another_turn_ends_nothing_and_its_words_stand_in_the_lo
     ):
         assert list(result.failed) == []
     assert await state(store, "m-1") == (InputState.RUNNING, SeatState.ACCEPTED)
-    await synced(store, activity=Activity.WAITING)
+    hi = row("r-6", now, EntryKind.ASSISTANT, text="Hi")
+    await synced(store, hi, activity=Activity.WAITING)
     assert await state(store, "m-1") == (InputState.SETTLED, SeatState.DELIVERED)
     assert list((await synced(store, broken("r-5", now))).failed) == []
     assert await state(store, "m-1") == (InputState.SETTLED, SeatState.DELIVERED)

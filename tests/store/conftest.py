@@ -33,6 +33,7 @@ pytest.register_assert_rewrite(
             "seats",
             "sessions",
             "transcripts",
+            "turns",
             "wakes",
         )
     ),

@@ -20,8 +20,6 @@ CREATE UNIQUE INDEX attempt_one_run_a_conversation ON attempt (conversation)
 
 CREATE INDEX attempt_page ON attempt (seat, poll_id) WHERE poll_id IS NOT NULL
 
-CREATE INDEX attempt_proven ON attempt (seat) WHERE proof IS NOT NULL
-
 CREATE INDEX attempt_stored ON attempt (seat) WHERE state = 'offered'
 
 CREATE UNIQUE INDEX event_projectable ON event (conversation, ordinal) WHERE ordinal IS NOT NULL
@@ -108,6 +106,7 @@ CREATE TABLE "attempt" (
   steer INTEGER NOT NULL DEFAULT 0 CHECK (steer = 0 OR steer = 1),
   acknowledged_at INTEGER,
   proof TEXT,
+  shown_cursor INTEGER,
   stop_asked INTEGER NOT NULL DEFAULT 0 CHECK (stop_asked = 0 OR stop_asked = 1),
   UNIQUE (delivery, n),
   CHECK ((ended_at IS NULL) = (state = 'reserved' OR state = 'running' OR state = 'offered'
@@ -123,6 +122,7 @@ CREATE TABLE "attempt" (
   CHECK (seat IS NULL OR (asked_at IS NULL) = (poll_id IS NULL)),
   CHECK ((poll_id IS NULL) = (binding IS NULL) AND (poll_id IS NULL) = (place IS NULL)),
   CHECK (seat IS NOT NULL OR (poll_id IS NULL AND acknowledged_at IS NULL AND proof IS NULL)),
+  CHECK ((proof IS NULL) = (shown_cursor IS NULL)),
   CHECK (seat IS NULL OR (usage IS NULL AND end_cursor IS NULL))
 ) STRICT, WITHOUT ROWID
 

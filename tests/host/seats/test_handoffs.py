@@ -9,7 +9,7 @@ from clankie.core.admission import Origin
 from clankie.core.conversation import OPERATOR
 from clankie.core.delivery import InputState, SeatState
 from clankie.core.ids import HEAD
-from clankie.core.seat import EntryKind
+from clankie.core.seat import Activity, EntryKind
 from clankie.host.conversations import reset
 from clankie.host.ports import LaneResult, TurnHost, TurnRequest
 from fakes.bridge import Bridge, opened, page_of
@@ -60,6 +60,58 @@ async def test_the_seat_that_returns_gets_one_handoff_with_what_the_service_did(
         await seat.nothing()
         assert hall.lane.asked == ["r-1"]
         assert await spans(hall) == ["open", "attempting", "delivered"]
+
+
+@virtual
+async def test_the_turn_over_a_handoff_answers_no_message_that_came_meanwhile(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: HAND-6, SEAT-15, FENCE-7
+    async with Machine(tmp_path, clock).on() as hall:
+        seat = await away(hall, clock)
+        await ran(hall, "the build is red", "r-1", Origin.REPORT)
+        handoff = await seat.takes()
+        await hall.send("and you?", "m-1")
+        # Its words wait in the harness's queue while the turn over the handoff runs.
+        event = await seat.takes()
+        await seat.works()
+        await clock.sleep(1)
+        said = seat.row(EntryKind.ASSISTANT, "noted")
+        await seat.sync(seat.proof(handoff), said, activity=Activity.WAITING)
+        assert (await hall.receipt("m-1")).attempts[0].state is SeatState.TAKEN
+        await seat.works()
+        await clock.sleep(1)
+        await seat.answers(event, "fine, thanks")
+        receipt = await hall.ended("m-1")
+        assert receipt.attempts[0].state is SeatState.DELIVERED
+        log = {one["cursor"]: one.get("text") for one in await hall.log()}
+        assert log[receipt.reply_cursor] == "fine, thanks"
+
+
+@virtual
+async def test_a_message_whose_words_no_row_shows_gets_no_other_turns_answer(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: SEAT-15, FENCE-11
+    async with Machine(tmp_path, clock).on() as hall:
+        seat = await opened(hall)
+        await seat.poll(1)
+        await hall.send("hello", "m-1")
+        await seat.takes()
+        await seat.works()
+        await clock.sleep(1)
+        typed = seat.row(EntryKind.USER, "typed by hand")
+        await seat.sync(typed, seat.row(EntryKind.ASSISTANT, "to the hand"))
+        await seat.rests()
+        await clock.sleep(599)
+        assert (await hall.receipt("m-1")).attempts[0].state is SeatState.TAKEN
+        await clock.sleep(2)
+        receipt = await hall.ended("m-1")
+        assert (receipt.attempts[0].state, receipt.attempts[0].code) == (
+            SeatState.DELIVERED,
+            "no_reply",
+        )
+        assert receipt.reply_cursor is None
 
 
 @virtual

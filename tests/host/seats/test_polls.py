@@ -8,7 +8,6 @@ import pytest
 from clankie.core.admission import Origin
 from clankie.core.delivery import InputState, SeatState
 from clankie.core.errors import ReceiptsUnreadableError, ShuttingDownError
-from clankie.core.seat import Activity
 from clankie.core.seat_errors import SeatNotFoundError, SeatSupersededError
 from fakes.bridge import Bridge, contents, opened, page_of
 from fakes.clock import FakeClock
@@ -61,7 +60,7 @@ async def test_a_poll_repeated_under_its_id_reads_the_same_page_and_no_other_doe
         await seat.ack(page.events[0])
         assert await seat.poll(poll_id="p-1") == page
         # Once it has ended there is nothing to be asked for again.
-        await seat.sync(seat.proof(page.events[0]), activity=Activity.WAITING)
+        await seat.answers(page.events[0], "one it is")
         assert (await seat.poll(0, poll_id="p-1")).events == ()
 
 

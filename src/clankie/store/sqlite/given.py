@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 _COLUMNS: Final = (
     "id, delivery, (SELECT id FROM conversation WHERE n = attempt.conversation), n, state, seat, "
     "occupant, node, started_at, asked_at, ended_at, code, joined, start_cursor, binding, poll_id, "
-    "place, steer, acknowledged_at, proof, stop_asked"
+    "place, steer, acknowledged_at, proof, "
+    "shown_cursor, stop_asked"
 )
 _BY_NUMBER: Final = f"""
 SELECT {_COLUMNS} FROM attempt WHERE delivery = ? AND n = ? AND seat = ?"""
@@ -47,13 +48,13 @@ SELECT 1 FROM (
   WHERE seat = ? AND state IN ('attempting', 'taken', 'accepted')
   UNION ALL SELECT conversation FROM attempt WHERE seat = ? AND state = 'uncertain')
 WHERE conversation = (SELECT n FROM conversation WHERE id = ?) LIMIT 1"""
-_PROVEN: Final = "SELECT 1 FROM attempt WHERE seat = ? AND proof IS NOT NULL LIMIT 1"
 _INSERT: Final = """
 INSERT INTO attempt (id, delivery, conversation, n, state, node, token, started_at, seat, occupant)
 VALUES (?, ?, ?, ?, 'offered', ?, ?, ?, ?, ?)"""
 _MOVE: Final = """
 UPDATE attempt SET state = ?, asked_at = ?, ended_at = ?, code = ?, joined = ?, start_cursor = ?,
-  binding = ?, poll_id = ?, place = ?, steer = ?, acknowledged_at = ?, proof = ?
+  binding = ?, poll_id = ?, place = ?, steer = ?, acknowledged_at = ?, proof = ?,
+  shown_cursor = ?
 WHERE id = ? AND state = ?"""
 _STOP: Final = f"UPDATE attempt SET stop_asked = 1 WHERE (id = ? OR joined = ?) AND {attempts.OPEN}"
 
@@ -74,7 +75,10 @@ _PHASES: Final = {
 
 @dataclass(slots=True)
 class Given:
-    """An attempt's row. `joined`: the attempt of the event under whose id it was handed over."""
+    """An attempt's row. `joined`: the attempt of the event under whose id it was handed over.
+
+    `shown_cursor`: where the log ended when a row showed its words; an answer to it stands behind.
+    """
 
     id: str
     delivery: str
@@ -96,6 +100,7 @@ class Given:
     steer: int = 0
     acknowledged_at: int | None = None
     proof: str | None = None
+    shown_cursor: int | None = None
     stop_asked: int = 0
 
     @property
@@ -129,11 +134,6 @@ def in_flight(run: Run, seat: str | None) -> Sequence[Given]:
 def unsettled(run: Run, seat: str, conversation: str) -> bool:
     """Whether the seat was given something there of which it may still show what became."""
     return run(_UNSETTLED, (seat, seat, conversation)).fetchone() is not None
-
-
-def proven_before(run: Run, seat: str) -> bool:
-    """Whether the transcript of this seat has ever shown what it was given."""
-    return run(_PROVEN, (seat,)).fetchone() is not None
 
 
 def stored_anywhere(run: Run) -> Sequence[Given]:
@@ -236,6 +236,7 @@ def _write(
         given.steer,
         given.acknowledged_at,
         given.proof,
+        given.shown_cursor,
         given.id,
         before,
     )

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 SLICE: Final = 200
 """Deliveries of one transaction, so that admissions do not wait for all of it."""
+ROWS: Final = 2_000
+"""Rows of transcripts of one transaction."""
 
 _OLD: Final = """
 SELECT id FROM input WHERE settled_at < ? AND settled_at IS NOT NULL AND pruned = 0
@@ -25,6 +27,13 @@ _TOMBSTONE: Final = """
 UPDATE input SET pruned = 1, text = NULL, detail = NULL, attachments = NULL, channel = NULL,
   name = NULL
 WHERE id = ?"""
+# A session that a reset retired writes nowhere for good, and is refused before its rows are looked
+# at. Any other one is known by its own id, not by its seat's: it may be resumed in another seat,
+# and then what was taken of it must still be known.
+_ROWS_GO: Final = """
+DELETE FROM native_entry WHERE (session, id) IN (
+  SELECT session, id FROM native_entry
+  WHERE session IN (SELECT n FROM native_session WHERE retired_at < ?) LIMIT ?)"""
 # Bounded as well: moving pages takes time.
 _SHRINK: Final = "PRAGMA incremental_vacuum(256)"
 
@@ -40,6 +49,12 @@ def prune(tx: Transaction, before: int) -> int:
         tx.run(_SPAN_GOES, (span,))
     tx.rows(_SHRINK)
     return len(old)
+
+
+def rows(tx: Transaction, before: int) -> int:
+    """Forget up to `ROWS` transcript rows of sessions that were retired before; how many."""
+    tx.run(_ROWS_GO, (before, ROWS))
+    return tx.connection.changes()
 
 
 def forget(tx: Transaction, delivery: str) -> None:

@@ -6,7 +6,9 @@ Rule 2: a usage limit ends what the harness had taken as failed. What it may not
         left to its deadline.
 Rule 3: an end without an answer that the harness reports (an interrupt, an error) is for what the
         turn that runs in that session has, and for nothing else.
-Rule 4: when the session that holds the turn waits again, what wanted no reply is over.
+Rule 4: when the session that holds the turn waits again, what wanted no reply is over: where a row
+        showed its words, and an answer stands behind that row. An end tells of no more than that:
+        it may be of the turn before, told late. What no row shows is left to its deadline.
 """
 
 from __future__ import annotations
@@ -50,6 +52,8 @@ if TYPE_CHECKING:
     from clankie.store.sqlite.unit import Transaction
 
 LIMITED: Final = "usage_limited"
+CALL: Final = 200
+"""Characters of what names a tool's call there; the wire takes no more."""
 DETAIL: Final = 1_000
 """Characters of a tool's line in the log."""
 _MAY_PROVE: Final = frozenset({SeatState.ATTEMPTING, SeatState.TAKEN, SeatState.UNCERTAIN})
@@ -102,7 +106,7 @@ def sync(
     batch = _Sync(tx, head, one, session, limits, words, session_id, accepted=len(fresh))
     for entry in fresh:
         _take(batch, entry)
-    _hear(batch, session_id, activity, max((it.at for it in fresh), default=None))
+    _hear(batch, session_id, activity)
     heads.save(tx, head)
     return Synced(
         accepted=batch.accepted,
@@ -176,7 +180,7 @@ def _tool(entry: Entry) -> Tool:
     phase = str(told.get("phase", ""))
     known = phase in set(ToolPhase)
     return Tool(
-        call_id=str(told.get("call_id", entry.id)),
+        call_id=one_line(str(told.get("call_id", entry.id)), CALL),
         name=one_line(str(told.get("name", "tool")), 64),
         phase=ToolPhase(phase) if known else ToolPhase.COMPLETED,
         detail=one_line(str(told.get("detail", entry.text)), DETAIL),
@@ -237,7 +241,7 @@ def _span_proven(batch: _Sync, entry: Entry, span: handoffs.Span) -> int | None:
 
 def _accept(batch: _Sync, one: Given, proof: str) -> None:
     for it in (*given.members(batch.tx.run, one), one):
-        it.proof = proof
+        it.proof, it.shown_cursor = proof, batch.head.cursor
         it.acknowledged_at = it.acknowledged_at or batch.tx.at
         given.move(batch.tx, batch.head, it, SeatState.ACCEPTED)
     handoffs.drives(batch.tx, batch.head, one.start_cursor or 0)
@@ -255,54 +259,37 @@ def _limit(batch: _Sync, entry: Entry) -> None:
             batch.failed.append(one.delivery)
 
 
-def _hear(
-    batch: _Sync, session_id: str, activity: Activity | None, newest: datetime | None
-) -> None:
-    """What the session does now; only the one that holds the turn may end it.
-
-    `newest`: when the newest of the new rows was written.
-    """
+def _hear(batch: _Sync, session_id: str, activity: Activity | None) -> None:
+    """What the session does now; only the one that holds the turn may end it."""
     seat, tx = batch.seat, batch.tx
     before = Turn(seat.activity_session, seat.activity)
     holds = before.activity is Activity.RESPONDING and before.session == session_id
     if activity is None:
-        if newest is not None and holds:
+        if batch.accepted and holds:
             seats.set_active(tx, seat.id, Activity.RESPONDING, session_id)
         return
     current = seat.occupant.native.session_id
     if heard(before, activity, session_id, current=current) is before:
         return
     if activity is Activity.WAITING:
-        _turn_over(batch, newest)
+        _turn_over(batch)
     seats.set_active(tx, seat.id, activity, session_id)
 
 
-def _turn_over(batch: _Sync, newest: datetime | None) -> None:
-    """What wanted no reply is over, and the newest answer is the answer to it, if it came after.
-
-    Where rows show what the turn took in, words that were only taken are for the next one; so are
-    those that were taken after the last sign of the turn that ended.
-    """
-    seat = batch.seat
-    ran = seat.activity_at if seat.activity is Activity.RESPONDING else None
-    signs = [at for at in (ran, newest) if at is not None]
-    over = [one for one in batch.mine() if _no_reply(batch, one)]
-    shown = given.proven_before(batch.tx.run, seat.id)
-    for one in over:
-        acknowledged = moment(one.acknowledged_at or one.asked_at or one.started_at)
-        seen = not shown and bool(signs) and acknowledged <= max(signs)
-        if one.state == SeatState.TAKEN and not seen:
+def _turn_over(batch: _Sync) -> None:
+    """What wanted no reply and was answered is over; the newest answer is the answer to it."""
+    answer = batch.session.answer_cursor
+    for one in batch.mine():
+        if not _answered(batch, one, answer):
             continue
         it = inputs.read(batch.tx, one.delivery)
-        answer = batch.session.answer_cursor
-        if answer is not None and answer > (one.start_cursor or 0):
-            it.reply_cursor = answer
+        it.reply_cursor = answer
         given.move_with(batch.tx, batch.head, one, it, SeatState.DELIVERED)
 
 
-def _no_reply(batch: _Sync, one: Given) -> bool:
-    """Whether the harness has it and its turn is all the answer that it wants."""
-    if one.state not in _HAS_IT:
+def _answered(batch: _Sync, one: Given, answer: int | None) -> bool:
+    """Whether its words stand in the transcript, and words of the harness behind them."""
+    if one.state != SeatState.ACCEPTED or answer is None or answer <= (one.shown_cursor or 0):
         return False
     return not wants_reply(Origin(inputs.read(batch.tx, one.delivery).origin))
 

@@ -94,6 +94,7 @@ CREATE TABLE seat_grant (
 -- an input open. binding and poll_id: who was given it, in which page, at which place of the page;
 -- steer: it was to join the turn that ran. stop_asked: the owner wants it to end.
 -- start_cursor and end_cursor: the turns that say that it began, and (of the service lane) ended.
+-- shown_cursor: the end of the log when a row of the transcript showed its words.
 CREATE TABLE attempt_anew (
   id TEXT NOT NULL PRIMARY KEY,
   delivery TEXT NOT NULL REFERENCES input (id),
@@ -121,6 +122,7 @@ CREATE TABLE attempt_anew (
   steer INTEGER NOT NULL DEFAULT 0 CHECK (steer = 0 OR steer = 1),
   acknowledged_at INTEGER,
   proof TEXT,
+  shown_cursor INTEGER,
   stop_asked INTEGER NOT NULL DEFAULT 0 CHECK (stop_asked = 0 OR stop_asked = 1),
   UNIQUE (delivery, n),
   CHECK ((ended_at IS NULL) = (state = 'reserved' OR state = 'running' OR state = 'offered'
@@ -136,6 +138,7 @@ CREATE TABLE attempt_anew (
   CHECK (seat IS NULL OR (asked_at IS NULL) = (poll_id IS NULL)),
   CHECK ((poll_id IS NULL) = (binding IS NULL) AND (poll_id IS NULL) = (place IS NULL)),
   CHECK (seat IS NOT NULL OR (poll_id IS NULL AND acknowledged_at IS NULL AND proof IS NULL)),
+  CHECK ((proof IS NULL) = (shown_cursor IS NULL)),
   CHECK (seat IS NULL OR (usage IS NULL AND end_cursor IS NULL))
 ) STRICT, WITHOUT ROWID;
 INSERT INTO attempt_anew (id, delivery, conversation, n, state, node, token, started_at, asked_at,
@@ -154,7 +157,6 @@ CREATE INDEX attempt_ended_turn ON attempt (conversation, end_cursor)
   WHERE end_cursor IS NOT NULL;
 CREATE INDEX attempt_stored ON attempt (seat) WHERE state = 'offered';
 CREATE INDEX attempt_lost ON attempt (seat) WHERE state = 'uncertain';
-CREATE INDEX attempt_proven ON attempt (seat) WHERE proof IS NOT NULL;
 CREATE INDEX attempt_page ON attempt (seat, poll_id) WHERE poll_id IS NOT NULL;
 CREATE INDEX attempt_in_flight ON attempt (seat)
   WHERE state IN ('attempting', 'taken', 'accepted');

@@ -1,0 +1,139 @@
+"""The native turn of a seat, and which deliveries end with it: what every store must do.
+
+Whoever runs this gives the fixtures `world` and `store`.
+"""
+
+import pytest
+
+from clankie.core.delivery import InputState, SeatState
+from clankie.core.ids import HEAD
+from clankie.core.seat import Activity, EntryKind
+from clankie.host.seatstore import Synced
+from clankie.host.storage import Store
+from contracts.seat_kit import BRIDGE, seated, state, taken
+from contracts.store_handoff import one_handoff, ran
+from contracts.store_kit import World, log
+from contracts.store_transcripts import proving, row, synced
+
+TAKEN = (InputState.RUNNING, SeatState.TAKEN)
+ACCEPTED = (InputState.RUNNING, SeatState.ACCEPTED)
+ENDED = (InputState.SETTLED, SeatState.DELIVERED)
+
+
+async def answer(store: Store, delivery: str) -> str | None:
+    """The words at the place that the receipt names as the answer."""
+    at = (await store.deliveries.get(delivery)).reply_cursor
+    return next((one["text"] for one in await log(store) if one["cursor"] == at), None)
+
+
+async def says(store: Store, world: World, entry: str, text: str) -> Synced:
+    """The turn that runs has said its last, and is over."""
+    said = row(entry, world.clock.now(), EntryKind.ASSISTANT, text=text)
+    return await synced(store, said, activity=Activity.WAITING)
+
+
+@pytest.mark.parametrize("reported", [False, True])
+async def test_the_turn_of_a_handoff_is_no_answer_to_a_message_that_came_meanwhile(
+    store: Store, world: World, reported: bool
+) -> None:
+    # proves: SEAT-15, FENCE-7, HAND-6
+    standing = await seated(store, world)
+    head = await store.conversations.get(HEAD)
+    await store.seats.projected("s-1", "n-s-1", head.cursor)
+    await ran(store, "w-1", "Look at the build.")
+    handoff = await one_handoff(store)
+    await store.mail.ack("s-1", handoff.id, 1, BRIDGE)
+    event = await taken(store, standing, "m-1")
+    world.clock.shift(1)
+    now = world.clock.now()
+    if reported:
+        await synced(store, proving("r-1", now, handoff), activity=Activity.RESPONDING)
+    await synced(
+        store,
+        proving("r-1", now, handoff),
+        row("r-2", now, EntryKind.ASSISTANT, text="I know of the build now"),
+        activity=Activity.WAITING,
+    )
+    assert await state(store, "m-1") == TAKEN
+    await synced(
+        store,
+        proving("r-3", now, event),
+        row("r-4", now, EntryKind.ASSISTANT, text="Hello to you"),
+        activity=Activity.WAITING,
+    )
+    assert await state(store, "m-1") == ENDED
+    assert await answer(store, "m-1") == "Hello to you"
+
+
+async def test_what_a_person_typed_is_no_turn_of_a_message_that_waits_behind_it(
+    store: Store, world: World
+) -> None:
+    # proves: SEAT-15, FENCE-7
+    standing = await seated(store, world)
+    await synced(store, activity=Activity.RESPONDING)
+    event = await taken(store, standing, "m-1")
+    world.clock.shift(1)
+    now = world.clock.now()
+    await synced(store, row("r-1", now, text="By hand"))
+    await says(store, world, "r-2", "To the person")
+    assert await state(store, "m-1") == TAKEN
+    # Nor is a turn that began after it was taken, as long as no row shows its words.
+    await synced(store, row("r-3", now, text="And again"), activity=Activity.RESPONDING)
+    await says(store, world, "r-4", "To the person again")
+    assert await state(store, "m-1") == TAKEN
+    await synced(store, proving("r-5", now, event), activity=Activity.RESPONDING)
+    await says(store, world, "r-6", "To the owner")
+    assert await state(store, "m-1") == ENDED
+    assert await answer(store, "m-1") == "To the owner"
+
+
+async def test_what_no_row_ever_shows_is_over_when_its_time_is(store: Store, world: World) -> None:
+    # proves: SEAT-15, FENCE-11
+    standing = await seated(store, world)
+    await taken(store, standing, "m-1")
+    await synced(store, activity=Activity.RESPONDING)
+    await says(store, world, "r-1", "Of whom, nobody knows")
+    assert await state(store, "m-1") == TAKEN
+    await store.mail.lapse("s-1", "m-1", 1)
+    assert await state(store, "m-1") == ENDED
+    assert await answer(store, "m-1") is None
+
+
+async def test_a_message_that_joins_a_turn_is_answered_by_what_that_turn_says_then(
+    store: Store, world: World
+) -> None:
+    # proves: SEAT-11, SEAT-15
+    standing = await seated(store, world)
+    now = world.clock.now()
+    first = await taken(store, standing, "m-1")
+    await synced(store, proving("r-1", now, first), activity=Activity.RESPONDING)
+    await synced(store, row("r-2", now, EntryKind.ASSISTANT, text="Let me see"))
+    second = await taken(store, standing, "m-2")
+    await synced(store, proving("r-3", now, second))
+    await says(store, world, "r-4", "Both are done")
+    assert [await state(store, name) for name in ("m-1", "m-2")] == [ENDED, ENDED]
+    assert [await answer(store, name) for name in ("m-1", "m-2")] == ["Both are done"] * 2
+
+
+async def test_words_before_those_of_a_message_are_no_answer_to_it(
+    store: Store, world: World
+) -> None:
+    # proves: SEAT-15, FENCE-7
+    standing = await seated(store, world)
+    now = world.clock.now()
+    first = await taken(store, standing, "m-1")
+    await synced(store, proving("r-1", now, first), activity=Activity.RESPONDING)
+    second = await taken(store, standing, "m-2")
+    # The end of the first turn is told late: the row of the second is there already.
+    await synced(
+        store,
+        row("r-2", now, EntryKind.ASSISTANT, text="The first answer"),
+        proving("r-3", now, second),
+        activity=Activity.WAITING,
+    )
+    assert await state(store, "m-1") == ENDED
+    assert await answer(store, "m-1") == "The first answer"
+    assert await state(store, "m-2") == ACCEPTED
+    await says(store, world, "r-4", "The second answer")
+    assert await state(store, "m-2") == ENDED
+    assert await answer(store, "m-2") == "The second answer"
