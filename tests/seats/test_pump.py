@@ -54,6 +54,7 @@ class Bench:
     log: list[str] = field(default_factory=list)
     began: list[tuple[str, str]] = field(default_factory=list)
     before: list[int] = field(default_factory=list)
+    unsent: int = 0
 
     def pump(self) -> Pump:
         polls = itertools.count(1)
@@ -61,8 +62,9 @@ class Bench:
         async def began(session: str, source: str) -> None:
             self.began.append((session, source))
 
-        async def before() -> None:
+        async def before() -> bool:
             self.before.append(len(self.service.sent))
+            return len(self.before) > self.unsent
 
         workings = Workings(
             clock=self.clock,
@@ -392,9 +394,12 @@ async def test_the_rest_of_a_transcript_is_sent_before_a_turn_ends(bench: Make) 
     table.harness.show(Seen(observation=Observation(session_id="s", entries=[row("r1")])))
     ends = Observation(session_id="s", activity=Activity.WAITING)
     table.harness.show(Seen(observation=ends))
-    await table.until_idle()
+    table.unsent = 3
+    async with table.running():
+        await table.idle()
+        await table.clock.advance(3 * 5)
     assert [activity for _, _, activity in table.service.sent] == [None, Activity.WAITING]
-    assert table.before == [1], "once, before the end of the turn was told"
+    assert table.before == [1, 1, 1, 1], "until it is sent, before the end of the turn was told"
 
 
 async def test_rows_wait_until_the_service_is_back(bench: Make) -> None:

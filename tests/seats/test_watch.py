@@ -80,11 +80,19 @@ async def test_a_failure_is_said_once_and_tried_again(bench: Bench, unix: UnixSe
     away = (503, {"code": "service_shutting_down", "detail": "It stops."})
     unix.answers["transcript"] = [away, away]
     bench.write("r1")
-    for _ in range(3):
-        await bench.watch.look()
+    assert [await bench.watch.look() for _ in range(3)] == [False, False, True]
     assert len(bench.log) == 1
     assert "service_shutting_down" in bench.log[0]
     assert len(unix.to("/transcript")) == 3
+
+
+async def test_what_the_service_will_never_take_keeps_nothing_waiting(
+    bench: Bench, unix: UnixService
+) -> None:
+    unix.answers["transcript"] = [(409, {"code": "session_conflict", "detail": "Elsewhere."})]
+    bench.write("r1")
+    assert await bench.watch.look()
+    assert "session_conflict" in bench.log[0]
 
 
 @pytest.mark.parametrize("known", [True, False])

@@ -19,7 +19,7 @@ from clankie.seats.asking import Asking
 from clankie.seats.ending import Ending
 from clankie.seats.handing import HAND_OVER, Handing
 from clankie.seats.patience import INSIST, Patience
-from clankie.seats.service import Answered, AnsweredError, SeatWireError
+from clankie.seats.service import Answered, AnsweredError, SeatWireError, UnreachableError
 from clankie.seats.telling import Telling
 
 if TYPE_CHECKING:
@@ -38,8 +38,9 @@ async def _reads_itself(session_id: str, source: str) -> None:
     """A harness with a hook of its own reads the log by itself."""
 
 
-async def _all_sent() -> None:
+async def _all_sent() -> bool:
     """There is no transcript beside what the adapter shows."""
+    return True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +48,8 @@ class Workings:
     """What a pump works with.
 
     `say` takes sentences for the log of this side. `began` is told of each new native session, and
-    how it began. `before` sends what is left of a transcript, before anything is said of its turn.
+    how it began. `before` sends what is left of a transcript, before anything is said of its turn;
+    False when the service could not take it now.
     """
 
     clock: Clock
@@ -56,7 +58,7 @@ class Workings:
     poll_id: Callable[[], str]
     say: Callable[[str], None]
     began: Callable[[str, str], Awaitable[None]] = _reads_itself
-    before: Callable[[], Awaitable[None]] = _all_sent
+    before: Callable[[], Awaitable[bool]] = _all_sent
 
 
 class Pump:
@@ -217,19 +219,22 @@ class Pump:
         """Send what was seen; while the service is away it waits here, and so does the adapter."""
         if seen.source is not None:
             await self._with.began(seen.session_id, seen.source)
-        if seen.activity is not None or seen.ended:
-            # A turn that ends settles its delivery: the answer must be in the log before.
-            await self._with.before()
-        if not seen.entries and seen.activity is None:
-            return
+        # A turn that ends settles its delivery, and nobody else sends what a dead harness wrote.
+        first = seen.activity is not None or seen.ended
+        says = bool(seen.entries) or seen.activity is not None
 
         async def send() -> None:
-            await self._service.transcript(seen.session_id, seen.entries, seen.activity)
+            if first and not await self._with.before():
+                raise UnreachableError("the transcript could not be sent")
+            if says:
+                await self._service.transcript(seen.session_id, seen.entries, seen.activity)
 
         try:
-            await self._patience().insist(send, None)
+            await self._patience().insist(send, None if says else INSIST)
         except AnsweredError as error:
             self._with.say(f"Part of the transcript of {seen.session_id} was refused ({error}).")
+        except SeatWireError as error:
+            self._with.say(f"The rest of {seen.session_id} was not sent ({error}).")
 
     def _patience(self) -> Patience:
         return Patience(clock=self._with.clock, jitter=self._with.jitter)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from clankie.seats import registration
 from clankie.seats.folder import SeatFolderError
+from clankie.seats.registration import ServiceRefusedError
 from clankie.seats.sync import Source, sync
 from clankie.seats.tail import TranscriptRefusedError
 from clankie.seats.unix import WireError
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 PERIOD: Final = 2.0
 """Seconds between two looks; a look is one call of the file system while nothing was written."""
+_TOO_MANY: Final = 429
+_FAULT: Final = 500
 Seen = tuple[str, int, int]
 
 
@@ -44,19 +47,23 @@ class Watch:
             await self.clock.sleep(PERIOD)
             await self.look()
 
-    async def look(self) -> None:
-        """Send what is new. What goes wrong is said once, and tried again with the next look."""
+    async def look(self) -> bool:
+        """Send what is new. What goes wrong is said once, and tried again with the next look.
+
+        False when the service could not take it now: it is worth another try.
+        """
         async with self._one:
             path = getattr(self.harness, "transcript", None)
             seen = None if path is None else _size(Path(path))
             if seen is None or seen == self._seen:
-                return
+                return True
             try:
                 await asyncio.to_thread(self._send, str(path))
             except (WireError, SeatFolderError, TranscriptRefusedError, OSError) as error:
                 self._complain(str(error))
-                return
+                return not _away(error)
             self._seen, self._said = seen, ""
+            return True
 
     def _send(self, path: str) -> None:
         seated = registration.seated(self.folder)
@@ -71,6 +78,13 @@ class Watch:
         if sentence != self._said:
             self.say(f"The transcript could not be sent: {sentence}")
         self._said = sentence
+
+
+def _away(error: Exception) -> bool:
+    """Whether it is a matter of time: no answer came, or the service is busy or stops."""
+    if isinstance(error, ServiceRefusedError):
+        return error.status == _TOO_MANY or error.status >= _FAULT
+    return isinstance(error, WireError)
 
 
 def _size(path: Path) -> Seen | None:
