@@ -139,8 +139,11 @@ def test_seats_are_listed_attached_and_detached(
     )["id"]
     moved = run("seat", "attach", seated.seat, other, "--json")
     assert (moved.code, moved.json["conversation"]) == (0, other)
+    afresh = " ".join(run("conversations", "reset", other).out.split())
+    assert "/clear in Claude Code, /new in Codex" in afresh
     left = run("seat", "detach", seated.seat)
     assert (left.code, "drives nothing" in left.out) == (0, True)
+    assert "/clear" not in run("conversations", "reset", other).out
     gone = run("seat", "attach", "s-nobody", other)
     assert gone.code == 1
     assert "seat_not_found" in gone.err

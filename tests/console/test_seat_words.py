@@ -49,6 +49,7 @@ def test_where_the_service_drives_and_no_seat_is_attached_nothing_is_said(run: A
         ({"state": "holding", "grace_until": LATER}, None, "is silent", "takes over in 25 s"),
         ({"state": "absent"}, None, "is away", "the service answers"),
         ({"state": "parked"}, {"parked_until": LATER}, "usage limit until", "answers meanwhile"),
+        ({"state": "parked"}, None, "begin a new session", "type /clear or /new in its terminal"),
         ({"state": "parked"}, None, "begin a new session", "answers meanwhile"),
     ],
 )

@@ -4,8 +4,8 @@ It does what the words it is given say: `~say WORDS`, `~hold` (until `~go` joins
 `~ask` (for leave, and says what was answered), `~limit`, and the ways to fail: `~refuse` (an
 error), `~swallow` (a turn that never shows them), `~die` (after it accepted, before the row),
 `~die-late` (after the row, before the answer), `~review` (a turn that nothing can join).
-With `slow` in its home no thread is ever resumed, with `deaf` none is ever looked at. Requests
-that it was sent stand in `requests.jsonl` of its home.
+With `slow` in its home no thread is ever resumed, with `deaf` none is ever looked at, with `full`
+none is begun. Requests that it was sent stand in `requests.jsonl` of its home.
 """
 
 from __future__ import annotations
@@ -168,6 +168,8 @@ class AppServer:
         ]
 
     async def made(self, client: ServerConnection) -> Thread:
+        if (HOME / "full").exists():
+            raise RefusedError("no more threads")
         thread = Thread(next(self.numbers))
         self.threads[thread.id] = thread
         thread.heard.add(client)

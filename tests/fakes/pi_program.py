@@ -2,8 +2,9 @@
 
 It does what the words it is given say: `~say WORDS`, `~hold` (until `~go` joins or it is stopped),
 `~confirm` and `~input` (an extension asks), and the ways to fail: `~broken` (the extension fails),
+`~unheard` (its end is never told),
 `~die` (before it answers), `~die-late` (after the words stand in the session), `~mute` (it never
-answers). With `no-extension` in its home it loads none.
+answers). With `no-extension` in its home it loads none, with `no-new` it begins no session.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ class Pi:
         self.lock = threading.RLock()
         self.go = threading.Event()
         self.running = False
+        self.worker: threading.Thread | None = None
         self.stopped = False
         self.waiting: list[Json] = []
         self.rows = 0
@@ -65,9 +67,10 @@ class Pi:
             case "get_commands":
                 ours = [{"name": "clankie", "source": "extension"}]
                 data = {"commands": [] if (HOME / "no-extension").exists() else ours}
+            case "new_session":
+                data = {"cancelled": self.stays()}
             case "abort":
-                self.stopped = True
-                self.go.set()
+                self.stop()
             case "extension_ui_response":
                 self.answer = message
                 self.answered.set()
@@ -76,6 +79,19 @@ class Pi:
                 if not self.prompt(message["message"]):
                     return
         self.tell(type="response", id=name, command=kind, success=True, data=data)
+
+    def stays(self) -> bool:
+        if (HOME / "no-new").exists():
+            return True
+        self.file = self.file.with_name(f"next-{self.file.name}")
+        self.name = self.file.stem
+        return False
+
+    def stop(self) -> None:
+        self.stopped = True
+        self.go.set()
+        if self.worker is not None:
+            self.worker.join()
 
     def prompt(self, text: str) -> bool:
         given = json.loads(text.removeprefix("/clankie "))
@@ -100,7 +116,8 @@ class Pi:
             self.running, self.stopped = True, False
             self.go.clear()
             self.tell(type="agent_start")
-            threading.Thread(target=self.run, args=(given,), daemon=True).start()
+            self.worker = threading.Thread(target=self.run, args=(given,), daemon=True)
+            self.worker.start()
         return True
 
     def run(self, given: Json) -> None:
@@ -125,7 +142,8 @@ class Pi:
             type="message", message={"role": "assistant", "content": content, "stopReason": how}
         )
         self.running = False
-        self.tell(type="agent_end", messages=[])
+        if "~unheard" not in words:
+            self.tell(type="agent_end", messages=[])
 
 
 def main() -> None:

@@ -90,6 +90,26 @@ async def test_a_turn_is_stopped_and_the_session_goes_on(lab: Lab) -> None:
     lab.model.release("for ever")
 
 
+@OLD_AND_NEW
+async def test_it_goes_on_with_a_fresh_session_in_the_same_process(lab: Lab) -> None:
+    # proves: SEAT-14
+    async with headless(lab) as sat, collecting(sat.harness.seen()) as seen:
+        await sat.hand(lab.event(EventKind.TURN, "~hold for ever"))
+        await until(lambda: lab.model.fresh("~hold for ever"))
+        before = sat.harness.native
+        assert isinstance(sat.harness, stream.Stream)
+        session = await sat.harness.renew()
+        after = sat.harness.native
+        assert session == after.session_id != before.session_id
+        assert (after.pid, after.process_started_at) == (before.pid, before.process_started_at)
+        turn = lab.event(EventKind.TURN, "~say afresh")
+        assert isinstance(await sat.hand(turn), Taken)
+        await until(lambda: activities(seen)[-1:] == [Activity.WAITING])
+        assert [one.text for one in sat.entries()] == [turn.content, "afresh"]
+        assert "~hold for ever" not in lab.model.fresh("afresh")[0].text
+    lab.model.release("for ever")
+
+
 @pytest.mark.parametrize("approve", [True, False])
 async def test_a_question_waits_for_the_owners_answer(lab: Lab, approve: bool) -> None:
     # proves: SEAT-3

@@ -37,11 +37,16 @@ class FakeDriven(FakeHarness):
         self.greets = True
         self.greeted: list[str] = []
         self.has_it = True
+        self.transcript: Path | None = None
+        self.fresh: str | None = None
         self.native = Native("native-1", os.getpid())
 
     async def greet(self, text: str) -> bool:
         self.greeted.append(text)
         return self.has_it
+
+    async def renew(self) -> str | None:
+        return self.fresh
 
     def screen(self) -> Launch | None:
         return Launch(argv=("watch", "it"))
@@ -154,6 +159,37 @@ async def test_a_new_session_is_given_the_log_again(bench: Bench, unix: UnixServ
     seated = registration.seated(bench.folder)
     assert seated is not None
     assert seated.session_id == "native-2"
+
+
+@pytest.mark.parametrize("hooks", [True, False])
+async def test_a_harness_whose_session_was_retired_begins_another_one(
+    bench: Bench, unix: UnixService, hooks: bool
+) -> None:
+    # proves: SEAT-14
+    bench.harness.fresh, bench.harness.greets = "native-2", not hooks
+    bench.harness.transcript = Path("/sessions/native-2.jsonl")
+    unix.answers["events"] = [(200, {"events": [], "renew": True}), (200, {"superseded": True})]
+    assert await bench.to_the_end() is Ending.SUPERSEDED
+    starts = [one.body for one in unix.to("/session-start") if "source" in one.body]
+    assert (starts[-1]["session_id"], starts[-1]["source"]) == ("native-2", "clear")
+    # Where a hook gives it the log, that one says so.
+    assert len(bench.harness.greeted) == (0 if hooks else 2)
+    assert len(unix.to("/session-start")) == (1 if hooks else 4)
+    seated = registration.seated(bench.folder)
+    assert seated is not None
+    assert seated.session_id == "native-2"
+    # It is the seat's from its first row on, whatever the seat was opened with.
+    marks = bench.folder.read("offsets.json") or {}
+    assert marks["/sessions/native-2.jsonl"]["offset"] == 0
+
+
+async def test_a_harness_that_begins_no_session_by_itself_says_who_does(
+    bench: Bench, unix: UnixService
+) -> None:
+    unix.answers["events"] = [(200, {"events": [], "renew": True}), (200, {"superseded": True})]
+    assert await bench.to_the_end() is Ending.SUPERSEDED
+    assert len(unix.to("/session-start")) == 2
+    assert any("Begin a new one in its terminal" in line for line in bench.log)
 
 
 async def test_a_log_that_is_refused_is_said_and_the_seat_goes_on(

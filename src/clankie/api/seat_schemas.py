@@ -122,7 +122,8 @@ COMPONENTS: Final[dict[str, Schema]] = {
         },
     ),
     "SeatPage": shape(
-        "What a poll brings. `superseded`: a newer poll of the same seat took its place.",
+        "What a poll brings. `superseded`: a newer poll of the same seat took its place. `renew`: "
+        "the session of the harness can write nowhere here; let it begin another one.",
         {"events": many("SeatEvent")},
         {
             "superseded": FLAG,
@@ -137,6 +138,7 @@ COMPONENTS: Final[dict[str, Schema]] = {
                     {"approval": TEXT, "decision": one_of(("approve", "deny"))},
                 ),
             },
+            "renew": FLAG,
         },
     ),
     "SeatEventState": shape("How the attempt stands.", {"state": one_of(SeatState)}),

@@ -67,6 +67,8 @@ def page(one: Page) -> dict[str, Any]:
         wire["decisions"] = [
             {"approval": name, "decision": decision} for name, decision in one.decisions
         ]
+    if one.renew:
+        wire["renew"] = True
     return wire
 
 

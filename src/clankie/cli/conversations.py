@@ -98,7 +98,13 @@ def reset(frame: Frame, conversation: str) -> None:
     """Begin afresh in CONVERSATION: the log stays, the agent no longer reads it."""
     found = reads.conversation(frame.client, conversation)
     answer = frame.client.post(_path(found, "reset"), {"expected_revision": found["revision"]})
-    frame.done(answer, f"{found['name']} begins afresh. What was said before can still be read.")
+    words = f"{found['name']} begins afresh. What was said before can still be read."
+    frame.done(answer, f"{words} {reads.AFRESH}" if _seated(frame, found) else words)
+
+
+def _seated(frame: Frame, conversation: Json) -> bool:
+    seats = items(frame.client.get("/v1/seats"), "seats")
+    return any(one.get("conversation") == conversation["id"] for one in seats)
 
 
 @conversations.command()

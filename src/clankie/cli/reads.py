@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 RECEIPT_WAIT: Final = 25.0
 """Seconds the service may hold one read of a receipt."""
 OPEN: Final = frozenset({"queued", "running"})
+AFRESH: Final = (
+    "A harness that drives it without a terminal begins a new session by itself. In a terminal "
+    "that is for you: /clear in Claude Code, /new in Codex. Until then the service answers."
+)
+"""What the owner of a seat has to know after a reset."""
 LISTED: Final = 10
 """How many names an error lists."""
 

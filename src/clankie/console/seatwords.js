@@ -66,7 +66,7 @@ export function driving(driver, seat, now) {
   } else if (tone === "parked") {
     // Without a limit it is the session: retired by a reset, or another conversation's.
     told.says = one.parked_until ? `is at its usage limit until ${clock(one.parked_until, now)}` : "has to begin a new session";
-    facts.push("the service answers meanwhile");
+    facts.push(one.parked_until ? null : "type /clear or /new in its terminal", "the service answers meanwhile");
   } else {
     told.says = "is away";
     facts.push(asked(one, now), "the service answers");

@@ -166,6 +166,7 @@ def _page(answer: Json) -> Page:
             (str(one["approval"]), one["decision"] == "approve")
             for one in answer.get("decisions", [])
         ],
+        renew=answer.get("renew") is True,
     )
 
 

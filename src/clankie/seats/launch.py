@@ -100,12 +100,24 @@ class Driven(Harness, Protocol):
     """A harness that a driver owns."""
 
     @property
+    def transcript(self) -> Path | None:
+        """Where its session is written; it may not be there yet."""
+        ...
+
+    @property
     def greets(self) -> bool:
         """Whether the log must be given to a new session by `greet`: it has no hook for it."""
         ...
 
     async def greet(self, text: str) -> bool:
         """Give the session the log as context, never as a turn; whether it has it for certain."""
+        ...
+
+    async def renew(self) -> str | None:
+        """Leave its session for a fresh one in the same process; the id of that.
+
+        None where it cannot: a person looks at the old one, or the harness does not do it.
+        """
         ...
 
     def screen(self) -> Launch | None:

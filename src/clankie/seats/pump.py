@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 
 QUICK: Final = 1.0
 """Seconds. Empty pages that come faster are followed by a pause: they must not spin."""
+NEEDS_A_PERSON: Final = (
+    "The session of this harness can write nothing here any more: the conversation was reset, or "
+    "it is another's. Begin a new one in its terminal (`/clear`, `/new`), or open the seat again."
+)
 
 
 async def _reads_itself(session_id: str, source: str) -> None:
@@ -43,6 +47,11 @@ async def _all_sent() -> bool:
     return True
 
 
+async def _cannot() -> bool:
+    """Only a harness that a driver owns begins a session by itself."""
+    return False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workings:
     """What a pump works with.
@@ -50,6 +59,7 @@ class Workings:
     `say` takes sentences for the log of this side. `began` is told of each new native session, and
     how it began. `before` sends what is left of a transcript, before anything is said of its turn;
     False when the service could not take it now.
+    `renew` lets the harness begin a new session; whether it did, and the service knows.
     """
 
     clock: Clock
@@ -59,6 +69,7 @@ class Workings:
     say: Callable[[str], None]
     began: Callable[[str, str], Awaitable[None]] = _reads_itself
     before: Callable[[], Awaitable[bool]] = _all_sent
+    renew: Callable[[], Awaitable[bool]] = _cannot
 
 
 class Pump:
@@ -145,6 +156,13 @@ class Pump:
         for question, approve in page.decisions:
             if not await self._tried(self._harness.answer(question, approve=approve)):
                 self._with.say(f"{question}: the question no longer stands.")
+        if page.renew and not await self._tried(self._renewed()):
+            self._with.say(NEEDS_A_PERSON)
+
+    async def _renewed(self) -> bool:
+        """Begin a new session, before anything more is asked for: it reads the log first."""
+        await self._with.before()
+        return await self._with.renew()
 
     async def _tried(self, work: Awaitable[bool]) -> bool:
         try:

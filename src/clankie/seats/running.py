@@ -14,6 +14,7 @@ from clankie.seats.folder import NotASeatError
 from clankie.seats.patience import INSIST, Patience
 from clankie.seats.pump import Pump, Workings
 from clankie.seats.service import SeatWireError
+from clankie.seats.sync import Source, notice
 from clankie.seats.watch import Watch
 
 if TYPE_CHECKING:
@@ -25,9 +26,12 @@ if TYPE_CHECKING:
     from clankie.seats.journal import Journal
     from clankie.seats.launch import Driven
     from clankie.seats.port import Harness
+    from clankie.seats.registration import Seated
     from clankie.seats.service import Service
 
 SECTIONS: Final = ("persona", "reach", "conversation")
+_REPLACED: Final = "clear"
+"""How a session begins that takes another's place within its process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +99,7 @@ async def pumped(
             say=tools.say,
             began=greeting.began,
             before=watch.look,
+            renew=greeting.renewed,
         )
         if greeted is not None:
             await greeting.began(harness.native.session_id, greeted.source)
@@ -109,7 +114,11 @@ async def pumped(
 
 @dataclass(frozen=True, slots=True)
 class Greeting:
-    """Gives a new native session the log, where no hook of the harness does."""
+    """Gives a new native session the log, where no hook of the harness does.
+
+    A session that replaces another in the same process is told to the service at once also where a
+    hook will give it the log: until then the seat takes nothing, and the hook waits for a turn.
+    """
 
     service: Service
     folder: Folder
@@ -119,7 +128,7 @@ class Greeting:
     async def began(self, session_id: str, source: str) -> None:
         """A session began. The log is confirmed as read only when the harness has it."""
         harness = self.harness
-        if harness is None or not harness.greets:
+        if harness is None or not (harness.greets or source == _REPLACED):
             return
         patience = Patience(clock=self.tools.clock, jitter=self.tools.jitter)
         try:
@@ -127,10 +136,29 @@ class Greeting:
         except SeatWireError as error:
             self.tools.say(f"The session {session_id} began without the log ({error}).")
 
+    async def renewed(self) -> bool:
+        """Let the harness begin a fresh session in place of the one it has; whether it did."""
+        session = None if self.harness is None else await self.harness.renew()
+        if session is None:
+            return False
+        self.tools.say(f"The harness goes on with a new session, {session}.")
+        await self.began(session, _REPLACED)
+        return True
+
     async def _greet(self, harness: Driven, session_id: str, source: str) -> None:
         begun = await self.service.begin(session_id, source, SECTIONS)
         seated = registration.seated(self.folder)
         if seated is not None and seated.session_id != session_id:
             registration.sit(self.folder, replace(seated, session_id=session_id))
-        if await harness.greet(begun.text):
+            self._from_its_beginning(harness, seated, session_id)
+        if harness.greets and await harness.greet(begun.text):
             await self.service.confirm(begun.projection_id)
+
+    def _from_its_beginning(self, harness: Driven, seated: Seated, session_id: str) -> None:
+        """What it writes is sent from its first row on, also where the seat resumed another."""
+        path = harness.transcript
+        if path is not None:
+            source = Source(
+                path=str(path), session_id=session_id, environment=self.tools.environment
+            )
+            notice(self.folder, seated, source, _REPLACED)

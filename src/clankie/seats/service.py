@@ -64,6 +64,7 @@ class Page:
     """What a poll brought. `malformed` are events that cannot be read: (id, attempt, why).
 
     `interrupts` are (event, attempt) of turns to stop; `decisions` are (question, approved).
+    `renew`: the harness's session can write nowhere here; it has to begin another one.
     """
 
     events: Sequence[SeatEvent] = ()
@@ -71,6 +72,7 @@ class Page:
     superseded: bool = False
     interrupts: Sequence[tuple[str, int]] = ()
     decisions: Sequence[tuple[str, bool]] = ()
+    renew: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -349,10 +349,15 @@ async def test_renaming_and_resetting_name_the_revision(table: Table) -> None:
     table.remote.put(f"POST {HOME}/reset", conversation(revision=2))
     await table.desk.open("global-default")
     await obey(table.desk, "/rename new")
-    await obey(table.desk, "/reset")
+    table.remote.put("GET /v1/seats", {"seats": [{"conversation": "c-other"}]})
+    assert await obey(table.desk, "/reset") == []
     assert table.remote.bodies(HOME)[-1] == {"name": "new", "expected_revision": 0}
     assert table.remote.bodies(f"{HOME}/reset") == [{"expected_revision": 1}]
     assert table.desk.revision == 2
+    # Who has a harness there is told what that one needs.
+    table.remote.put("GET /v1/seats", {"seats": [{"conversation": "global-default"}]})
+    (line,) = await obey(table.desk, "/reset")
+    assert "/new in Codex" in str(line)
 
 
 async def test_the_model_is_changed_against_the_revision_of_the_settings(table: Table) -> None:

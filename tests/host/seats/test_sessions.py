@@ -5,12 +5,14 @@ from pathlib import Path
 import pytest
 
 from clankie.core.admission import Mode
+from clankie.core.conversation import OPERATOR
 from clankie.core.delivery import InputState
 from clankie.core.errors import InvalidFieldError
 from clankie.core.ids import HEAD
 from clankie.core.seat_errors import EventNotFoundError, OccupantChangedError
+from clankie.host.conversations import reset
 from clankie.host.seats import session
-from fakes.bridge import opened
+from fakes.bridge import opened, page_of
 from fakes.clock import FakeClock
 from fakes.hall import Machine
 from fakes.loop import virtual
@@ -196,3 +198,61 @@ async def test_what_was_shown_of_one_log_is_not_confirmed_for_another(
         assert await seat.attach(side) is False
         with pytest.raises(EventNotFoundError):
             await session.confirm(hall.house, seat.seat, begun.projection_id)
+
+
+@virtual
+async def test_each_bridge_is_told_once_to_let_its_harness_leave_a_retired_session(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: CONV-7, SEAT-14
+    async with Machine(tmp_path, clock).on() as hall:
+        seat = await opened(hall)
+        await seat.says("one")
+        # What a retired session goes on to say of its turn is not heard, so it is not waited for.
+        await seat.works()
+        waiting = seat.parks(poll_id="p-1")
+        await clock.sleep(1)
+        await reset(hall.house, HEAD, None, OPERATOR)
+        await clock.sleep(0.1)
+        assert page_of(waiting).renew
+        # The answer was lost.
+        assert (await seat.poll(poll_id="p-1")).renew
+        assert not (await seat.poll(1)).renew
+        seat.binding = "b-2"
+        assert not (await seat.poll(0)).renew
+        assert (await seat.poll(1)).renew
+        await seat.starts("native-2", source="clear")
+        await hall.send("hello", "m-1")
+        assert (await seat.takes()).id == "m-1"
+        assert hall.lane.asked == []
+
+
+@virtual
+async def test_a_session_that_belongs_elsewhere_is_left_when_its_turn_there_has_ended(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: SEAT-14
+    async with Machine(tmp_path, clock).on() as hall:
+        seat = await opened(hall)
+        await seat.poll(1)
+        await hall.send("hello", "m-1")
+        event = await seat.takes()
+        await seat.works()
+        side = await hall.make("side")
+        await seat.attach(side)
+        assert not (await seat.poll(1)).renew
+        await seat.answers(event, "hi")
+        assert (await hall.ended("m-1")).state is InputState.SETTLED
+        assert (await seat.poll(1)).renew
+
+
+@virtual
+async def test_a_seat_that_drives_nothing_keeps_its_retired_session(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    async with Machine(tmp_path, clock).on() as hall:
+        seat = await opened(hall)
+        await seat.says("one")
+        await reset(hall.house, HEAD, None, OPERATOR)
+        await seat.detach()
+        assert not (await seat.poll(1)).renew

@@ -171,6 +171,9 @@ async def test_after_a_reset_the_old_session_writes_nowhere_and_a_new_one_does(
         await hall.send("hello", "m-1")
         assert (await hall.ended("m-1", 5)).state is InputState.SETTLED
         assert await state(hall) == "parked"
+        assert page_of(waiting).events == ()
+        waiting = seat.parks()
+        await clock.sleep(1)
         assert not waiting.done()
         await seat.starts("native-2", source="clear")
         await hall.send("you again", "m-2")

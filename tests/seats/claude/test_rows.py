@@ -116,6 +116,7 @@ def test_a_channels_message_is_proven_by_our_words_in_it() -> None:
         said.user("u-1", "of a helper", isSidechain=True),
         said.user("u-1", "copied by a branch", forkedFrom={"sessionId": "s"}),
         said.user("u-1", "<local-command-stdout>Bye</local-command-stdout>"),
+        said.user("u-1", "<command-name>/clear</command-name><command-args></command-args>"),
         said.user("u-1", "   "),
         said.queued("u-1", "ls", "x", commandMode="bash"),
         said.enqueue("words"),
@@ -135,7 +136,7 @@ def test_what_is_no_part_of_the_conversation_is_left_out(row: dict[str, Any]) ->
     ("content", "shown"),
     [
         ("<command-name>/review</command-name>\n<command-args>12</command-args>", "/review 12"),
-        ("<command-message>x</command-message><command-name>/clear</command-name>", "/clear"),
+        ("<command-message>x</command-message><command-name>/init</command-name>", "/init"),
         ("<bash-input>ls -l</bash-input>", "! ls -l"),
     ],
 )

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from clankie.core.seat import Activity, EntryKind
-from clankie.seats.codex import drive, handing
+from clankie.seats.codex import drive, handing, proof
 from clankie.seats.codex.rpc import connected
 from clankie.seats.codex.server import CodexError
 from clankie.seats.launch import NEWEST
@@ -358,3 +358,61 @@ async def test_two_messages_at_once_never_start_two_turns(codex: Codex) -> None:
         assert len(codex.requests("turn/steer")) == 4
         assert codex.proven(seat) == [f"d-{n}" for n in range(5)]
         assert await seat.interrupt("d-0")
+
+
+async def test_it_goes_on_with_a_fresh_thread_in_the_same_server(codex: Codex) -> None:
+    # proves: SEAT-14
+    async with codex.running() as seat:
+        await codex.gives(seat, "d-1", "~ask")
+        await until(codex.questions)
+        before = seat.native
+        session = await seat.renew()
+        assert session == seat.native.session_id != before.session_id
+        assert seat.native.pid == before.pid
+        # The turn of before is stopped, and what it asked is asked no more.
+        (stopped,) = codex.requests("turn/interrupt")
+        assert stopped["threadId"] == before.session_id
+        await until(lambda: codex.answered() == [codex.questions()[0].id])
+        assert await seat.greet("the log so far")
+        assert await codex.gives(seat, "d-2", "~say afresh") == Taken("client_id")
+        assert codex.proven(seat) == ["d-2"]
+        assert codex.requests("thread/start")[-1]["sessionStartSource"] == "clear"
+    async with codex.running() as seat:
+        assert seat.native.session_id == session
+
+
+async def test_a_thread_that_a_terminal_shows_is_not_left_behind_its_back(codex: Codex) -> None:
+    # proves: SEAT-14
+    async with codex.running() as seat:
+        before = seat.native
+        other = codex.another_program()
+        await until(lambda: proof.joined(seat._server.record, os.getpid()))
+        assert await seat.renew() is None
+        assert seat.native == before
+        assert len(codex.requests("thread/start")) == 1
+        other.kill()
+        other.wait()
+
+
+async def test_one_that_a_terminal_will_show_stays_too(codex: Codex) -> None:
+    codex.place = replace(codex.place, headless=False)
+    async with codex.running() as seat:
+        assert await seat.renew() is None
+
+
+async def test_a_limit_of_the_account_goes_for_the_fresh_thread_too(codex: Codex) -> None:
+    # proves: LIMIT-1
+    async with codex.running() as seat:
+        await codex.gives(seat, "d-1", "~limit")
+        await until(lambda: Activity.WAITING in codex.activities())
+        assert await seat.renew()
+        assert await codex.gives(seat, "d-2", "~say no") == Refused("usage_limited")
+
+
+async def test_a_server_that_begins_no_thread_leaves_the_seat_where_it_is(codex: Codex) -> None:
+    async with codex.running() as seat:
+        before = seat.native
+        (codex.home / "full").touch()
+        assert await seat.renew() is None
+        assert seat.native == before
+        assert await codex.gives(seat, "d-1", "~say still here") == Taken("client_id")

@@ -157,6 +157,38 @@ async def test_leave_is_no_answer_to_a_question_with_words(pi: Pi) -> None:
         assert '"cancelled": true' in pi.texts(seat)[-1]
 
 
+@pytest.mark.parametrize("words", ["~hold ~unheard", "~confirm", "~say one"])
+async def test_it_goes_on_with_a_fresh_session_in_the_same_process(pi: Pi, words: str) -> None:
+    # proves: SEAT-14
+    async with pi.running() as seat:
+        await pi.gives(seat, "d-1", words)
+        await until(pi.questions if words == "~confirm" else pi.activities)
+        before, old = seat.native, seat.transcript
+        session = await seat.renew()
+        assert session == seat.native.session_id != before.session_id
+        assert (seat.native.pid, seat.transcript != old) == (before.pid, True)
+        assert not await seat.interrupt("d-1")
+        assert await seat.greet("the log so far")
+        assert await pi.gives(seat, "d-2", "~say afresh") == Taken("client_id")
+        await until(lambda: pi.texts(seat)[-1:] == ["afresh"])
+        assert pi.texts(seat) == ["d-2", "afresh"]
+        # What it asked before is asked no more.
+        assert [name for one in pi.seen for name in one.answered] == [
+            one.id for one in pi.questions()
+        ]
+    async with pi.running() as seat:
+        assert seat.native.session_id == session
+
+
+async def test_a_pi_that_begins_no_session_stays_with_its_own(pi: Pi) -> None:
+    async with pi.running() as seat:
+        before = seat.native
+        (pi.home / "no-new").touch()
+        assert await seat.renew() is None
+        assert seat.native == before
+        assert await pi.gives(seat, "d-1", "~say still here") == Taken("client_id")
+
+
 async def test_a_driver_that_comes_back_goes_on_with_the_session(pi: Pi) -> None:
     async with pi.running() as seat:
         native = seat.native

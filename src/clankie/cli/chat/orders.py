@@ -13,7 +13,7 @@ from clankie.cli.deliveries import tool_names, tools_of
 from clankie.cli.failures import CommandError
 from clankie.cli.files import named, upload
 from clankie.cli.look import local_time, word
-from clankie.cli.reads import repeatable
+from clankie.cli.reads import AFRESH, repeatable
 from clankie.cli.wire import part
 
 if TYPE_CHECKING:
@@ -103,7 +103,9 @@ async def _reset(desk: Desk, rest: str) -> list[Line]:
     del rest
     answer = await desk.remote.post(desk.path("reset"), {"expected_revision": desk.revision})
     desk.revision = int(answer.get("revision") or desk.revision)
-    return []
+    seats = items(await desk.remote.get("/v1/seats"), "seats")
+    seated = any(one.get("conversation") == desk.id for one in seats)
+    return [said("quiet", AFRESH, BODY)] if seated else []
 
 
 async def _rename(desk: Desk, rest: str) -> list[Line]:

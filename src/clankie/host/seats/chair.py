@@ -36,6 +36,7 @@ class Told(NamedTuple):
     poll_id: str
     interrupts: tuple[tuple[str, int], ...]
     decisions: tuple[tuple[str, str], ...]
+    renew: bool
 
 
 @dataclass(slots=True)
@@ -47,6 +48,7 @@ class Chair:
     was done. `queue`: a held Queue may wait for it. `rooms`: messages of rooms may be stored at it.
     `unresolved`: handoffs that a restart found under way. `depth` counts the wakes that led to what
     it was given last. `noted`: when its last stored ask was. `interrupts` wait for a poll.
+    `renewed`: the bridge that was last told to begin a new session, and instead of which.
     """
 
     seat: Seat
@@ -65,6 +67,7 @@ class Chair:
     interrupts: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
     decisions: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     told: Told | None = None
+    renewed: tuple[str, str] | None = None
     contents: dict[tuple[str, int], str] = field(default_factory=dict[tuple[str, int], str])
     projections: OrderedDict[str, tuple[str, int | None]] = field(
         default_factory=OrderedDict[str, tuple[str, int | None]]

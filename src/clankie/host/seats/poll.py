@@ -46,18 +46,19 @@ class Page:
     """What a poll returns.
 
     `interrupts` name an event and its attempt, `decisions` a question and the owner's answer to it:
-    approve or deny.
+    approve or deny. `renew`: the harness's session can write nowhere here; begin another one.
     """
 
     events: tuple[SeatEvent, ...] = ()
     superseded: bool = False
     interrupts: tuple[tuple[str, int], ...] = ()
     decisions: tuple[tuple[str, str], ...] = ()
+    renew: bool = False
 
     @property
     def empty(self) -> bool:
         """Whether there is nothing in it."""
-        return not (self.events or self.interrupts or self.decisions)
+        return not (self.events or self.interrupts or self.decisions or self.renew)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,13 +167,31 @@ async def _looked(house: House, chair: Chair, one: _Poll) -> Page:
         events = await to_the_end(_taken(house, chair, one, cleared))
     told = chair.told
     if told is None or told.poll_id != one.poll_id:
-        told = Told(one.poll_id, tuple(chair.interrupts), tuple(chair.decisions))
-    page = Page(events=events, interrupts=told.interrupts, decisions=told.decisions)
+        renew = _renews(house, chair, one)
+        told = Told(one.poll_id, tuple(chair.interrupts), tuple(chair.decisions), renew)
+    page = Page(
+        events=events, interrupts=told.interrupts, decisions=told.decisions, renew=told.renew
+    )
     if not page.empty:
         chair.told = told
+        if told.renew:
+            chair.renewed = one.binding, chair.seat.occupant.native.session_id
         chair.interrupts = [each for each in chair.interrupts if each not in told.interrupts]
         chair.decisions = [each for each in chair.decisions if each not in told.decisions]
     return page
+
+
+def _renews(house: House, chair: Chair, one: _Poll) -> bool:
+    """Whether this bridge is told, once for each session, to let its harness begin another one.
+
+    Not while a turn runs: what it still writes goes where its session belongs.
+    """
+    seat = chair.seat
+    if one.ask is None or not seat.stale or seat.conversation is None:
+        return False
+    if chair.responding(house.desk.limits, house.clock.monotonic()):
+        return False
+    return chair.renewed != (one.binding, seat.occupant.native.session_id)
 
 
 def _may_take(house: House, chair: Chair, one: _Poll) -> bool:

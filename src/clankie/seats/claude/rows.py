@@ -30,6 +30,8 @@ SHOWN: Final = 16_384
 """Characters of a tool's input or output."""
 _SYNTHETIC: Final = "<synthetic>"
 _INTERRUPTED: Final = re.compile(r"\[Request interrupted by user[^\]\n]*\]")
+_CLEAR: Final = "/clear"
+"""The order that began a session, as the client wraps it; nobody said it in there."""
 # What the client puts in for others. The rest of its own additions are no part of a conversation.
 _OTHERS: Final = frozenset({"peer", "channel", "task-notification", "coordinator"})
 _STARTS: Final = frozenset({"UserPromptSubmit"})
@@ -158,7 +160,7 @@ class Reader:
             if row.get("isMeta") and kind not in _OTHERS:
                 return
             said = spoken(said)
-        if not said.strip():
+        if not said.strip() or (evidence is None and said == _CLEAR != one.text):
             return
         self.activity = Activity.RESPONDING
         yield _entry(row, EntryKind.USER, one.at, number=one.number, text=said, evidence=evidence)

@@ -41,6 +41,7 @@ STOP: Final = 5.0
 POLL: Final = 0.05
 SHOWN: Final = 4_000
 """Characters of what a question wants to do."""
+_CLEAR: Final = "/clear"
 _DENIED: Final = "Your user said no to this, through Clankie."
 
 
@@ -53,7 +54,7 @@ class Stream:
 
     def __init__(self, child: Child, watch: Watch, means: Means, declaration: Declaration) -> None:
         self._child, self._watch, self._means = child, watch, means
-        self._declaration = declaration
+        self.declaration = declaration
         self._open: dict[str, Expected] = {}
         self._questions: dict[str, Json] = {}
         self._stops: dict[str, bool] = {}
@@ -94,11 +95,6 @@ class Stream:
             await child.end()
 
     @property
-    def declaration(self) -> Declaration:
-        """What it can do."""
-        return self._declaration
-
-    @property
     def native(self) -> Native:
         """The session it runs now."""
         return self._watch.native
@@ -117,6 +113,26 @@ class Stream:
         """Not needed, so not done."""
         del text
         return False
+
+    async def renew(self) -> str | None:
+        """Clear it, which begins another session; the plugin brings the log into that."""
+        before = self._watch.native.session_id
+        if any(one.shown for one in self._open.values()):
+            await self._stopped()  # else the order waits behind the turn
+        uuid = delivery_uuid(f"{_CLEAR}{before}", 1)
+        row = {"type": "user", "uuid": uuid, "message": {"role": "user", "content": _CLEAR}}
+        try:
+            await self._child.send(row)
+        except (EndedError, OSError):
+            return None
+        clock = self._means.clock
+        until = clock.monotonic() + PROVEN
+        while clock.monotonic() < until and not self._child.ended:
+            self._watch.look()
+            if self._watch.native.session_id != before:
+                return self._watch.native.session_id
+            await clock.sleep(POLL)
+        return None
 
     def screen(self) -> Launch | None:
         """There is none."""
@@ -155,6 +171,9 @@ class Stream:
         self._watch.look()
         if expected is None or not expected.shown:
             return False
+        return await self._stopped()
+
+    async def _stopped(self) -> bool:
         request = self._means.ids.new("stop")
         self._stops[request] = False
         try:

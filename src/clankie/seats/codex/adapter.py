@@ -17,13 +17,13 @@ from clankie.core.seat import Activity, Native, SeatEvent
 from clankie.seats import versions
 from clankie.seats.codex import launch, proof
 from clankie.seats.codex import thread as threads
-from clankie.seats.codex.handing import Hands, put, running_turn
+from clankie.seats.codex.handing import Hands, begun, put, running_turn
 from clankie.seats.codex.questions import Pending, pending
 from clankie.seats.codex.rollout import ended
 from clankie.seats.codex.rpc import Rpc, RpcError, Said
 from clankie.seats.folder import Folder
 from clankie.seats.launch import Launch, Means
-from clankie.seats.port import Declaration, Handed, Observation, Seen
+from clankie.seats.port import Handed, Observation, Seen
 
 if TYPE_CHECKING:
     from clankie.seats.codex.server import Server
@@ -44,6 +44,7 @@ class CodexSeat:
     """What the pump works with. `listen` runs beside it, until the server is gone."""
 
     def __init__(self, rpc: Rpc, server: Server, means: Means, thread: threads.Thread) -> None:
+        self.declaration = launch.DECLARATION
         self._rpc, self._server, self._means = rpc, server, means
         self._thread = thread
         self._hands = Hands(rpc, server, means)
@@ -60,11 +61,6 @@ class CodexSeat:
             self._responds()
 
     # ── what it is ───────────────────────────────────────────────────────────────────────────
-
-    @property
-    def declaration(self) -> Declaration:
-        """What it can do."""
-        return launch.DECLARATION
 
     @property
     def native(self) -> Native:
@@ -100,6 +96,25 @@ class CodexSeat:
             await self._join()
         return True
 
+    async def renew(self) -> str | None:
+        """Begin another thread in the same server; not where a terminal shows the one of now."""
+        if not self._means.place.headless or proof.joined(self._server.record, os.getpid()):
+            return None
+        old, directory = self._thread, self._means.place.directory
+        self._hands.tools.clear()  # each thread starts its own
+        try:
+            fresh = await begun(self._rpc, directory, "clear")
+        except RpcError:
+            fresh = None
+        if fresh is None:
+            self._hands.tools.set()
+            return None
+        fresh.account(old)
+        self._shows(fresh)
+        if old.turn is not None:
+            await self._stopped(old.id, old.turn)
+        return fresh.id
+
     async def hand_over(self, event: SeatEvent) -> Handed:
         """Give it the words of one event, once."""
         return await self._hands.give(self._thread, event)
@@ -109,8 +124,11 @@ class CodexSeat:
         turn = self._thread.turn
         if turn is None or self._thread.starters.get(turn) != event:
             return False
+        return await self._stopped(self._thread.id, turn)
+
+    async def _stopped(self, thread: str, turn: str) -> bool:
         try:
-            await self._rpc.call("turn/interrupt", {"threadId": self._thread.id, "turnId": turn})
+            await self._rpc.call("turn/interrupt", {"threadId": thread, "turnId": turn})
         except RpcError:
             return False
         return True
@@ -251,14 +269,18 @@ class CodexSeat:
             self._out.put_nowait(Seen(notes=(note,)))
         if others != 1:
             return
-        self._thread.gone()
         thread.joined = False
-        self._thread = thread
-        self._close(self._questions)
-        self._keep(greeted=False)
+        self._shows(thread)
         await self._join()
         moved = Observation(session_id=thread.id, source=source)
         self._out.put_nowait(Seen(observation=moved))
+
+    def _shows(self, thread: threads.Thread) -> None:
+        """The seat's thread is this one from now on."""
+        self._thread.gone()
+        self._thread = thread
+        self._close(self._questions)
+        self._keep(greeted=False)
 
     async def _join(self) -> None:
         """Be told what happens in the thread; one without a rollout cannot be joined yet."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from clankie.seats.codex import launch, proof
 from clankie.seats.codex import thread as threads
 from clankie.seats.codex.adapter import CodexSeat
-from clankie.seats.codex.handing import first_of, put, running_turn
+from clankie.seats.codex.handing import begun, first_of, running_turn
 from clankie.seats.codex.rpc import Rpc, RpcError, RpcRefusedError, connected
 from clankie.seats.codex.server import CodexError, Server, running
 from clankie.seats.folder import Folder
@@ -20,12 +20,6 @@ from clankie.seats.launch import NEWEST, Launch, Means, Place
 if TYPE_CHECKING:
     from clankie.seats.launch import Driven
     from clankie.seats.port import Declaration, Harness
-
-_BRIEF: Final = (
-    "This session is a seat of Clankie, the person's own agent: one conversation that several "
-    "programs drive in turn. What it says of itself stands in front of such messages. The server "
-    f"of tools {launch.SERVER!r} answers them and reads the conversation."
-)
 
 _RESUMED_WITHIN: Final = 80.0
 """Seconds; a large thread takes its time."""
@@ -94,12 +88,9 @@ async def _thread(
             return found
         if means.place.resume:
             raise CodexError(f"Codex has no session {wanted!r} to resume.")
-    asked = {"cwd": means.place.directory}
-    fresh = threads.of((await rpc.call("thread/start", asked)).get("thread"))
+    fresh = await begun(rpc, means.place.directory, "startup")
     if fresh is None:
         raise CodexError("Codex started no session that a person could sit in front of.")
-    # Nobody else can join a thread that was never written, and words in it make that so.
-    await put(rpc, fresh.id, _BRIEF)
     return fresh
 
 

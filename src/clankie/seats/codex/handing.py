@@ -12,6 +12,8 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from clankie.core.seat import SeatEvent, delivery_uuid
+from clankie.seats.codex import launch
+from clankie.seats.codex import thread as threads
 from clankie.seats.codex.rollout import holds
 from clankie.seats.codex.rpc import Rpc, RpcError, RpcLostError, RpcRefusedError
 from clankie.seats.codex.thread import Thread, as_json
@@ -30,6 +32,11 @@ _TOOLS: Final = 8.0
 _LOOK: Final = 5.0
 """Seconds for an answer that changes nothing: a server that does not give it is given nothing."""
 _PAUSE: Final = 0.05
+_BRIEF: Final = (
+    "This session is a seat of Clankie, the person's own agent: one conversation that several "
+    "programs drive in turn. What it says of itself stands in front of such messages. The server "
+    f"of tools {launch.SERVER!r} answers them and reads the conversation."
+)
 
 
 class Hands:
@@ -132,6 +139,19 @@ def _words(thread: Thread, event: SeatEvent) -> dict[str, Any]:
         "clientUserMessageId": delivery_uuid(event.id, event.attempt),
         "input": [{"type": "text", "text": event.content}],
     }
+
+
+async def begun(rpc: Rpc, directory: str, source: str) -> Thread | None:
+    """A fresh thread; `source` is what hooks are told: startup or clear. Raises RpcError.
+
+    None where it is none that a person could sit in front of.
+    """
+    asked = {"cwd": directory, "sessionStartSource": source}
+    fresh = threads.of((await rpc.call("thread/start", asked)).get("thread"))
+    if fresh is not None:
+        # Nobody else can join a thread that was never written, and words in it make that so.
+        await put(rpc, fresh.id, _BRIEF)
+    return fresh
 
 
 async def put(rpc: Rpc, thread: str, text: str) -> bool:

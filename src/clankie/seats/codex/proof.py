@@ -84,7 +84,7 @@ def stands(record: Record, ends: list[sockets.End] | None = None) -> bool:
         return False
     every = sockets.ends() if ends is None else ends
     holds = sockets.held(record.pid)
-    return any(one.path == record.socket and not one.peer and one.inode in holds for one in every)
+    return any(one.path == record.socket and one.listens and one.inode in holds for one in every)
 
 
 def views(record: Record, leader: int) -> list[View]:

@@ -177,7 +177,7 @@ def _listens(path: Path, child: int) -> int | None:
     if not path.exists():
         return None
     where = proof.resolved(path)
-    listening = {one.inode for one in sockets.ends() if one.path == where and not one.peer}
+    listening = {one.inode for one in sockets.ends() if one.path == where and one.listens}
     if not process.started_at(child):
         return child  # nothing can be asked here but whether there is a socket
     return next((pid for pid in sockets.session(child) if listening & sockets.held(pid)), None)
@@ -185,7 +185,7 @@ def _listens(path: Path, child: int) -> int | None:
 
 def _log(folder: Folder) -> IO[bytes]:
     folder.put(LOG, b"")
-    return Path(folder.file(LOG)).open("ab")
+    return os.fdopen(folder.appending(LOG), "ab")
 
 
 async def _end(server: Server, clock: Clock) -> None:

@@ -21,6 +21,8 @@ _ERROR: Final = 2
 _REQUEST_DUMP: Final = 0x0001 | 0x0300
 _SHOW_NAME_AND_PEER: Final = 0x1 | 0x4
 _NAME, _PEER = 0, 2
+_LISTENS: Final = 10
+"""TCP_LISTEN of the kernel, which goes for these sockets too."""
 _ALL_STATES: Final = 0xFFFFFFFF
 _HEADER: Final = struct.Struct("=LHHLL")
 _ASK: Final = struct.Struct("=BBHLLLLL")
@@ -35,11 +37,15 @@ _GROUP, _SESSION, _FOREGROUND = 2, 3, 5
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """One end of a unix socket. `peer` is 0 where it listens; `path` is empty where unnamed."""
+    """One end of a unix socket. `peer` is 0 where it listens; `path` is empty where unnamed.
+
+    `listens`: others can connect to it; it has its path a moment before.
+    """
 
     inode: int
     peer: int
     path: str
+    listens: bool
 
 
 def ends() -> list[End]:
@@ -69,7 +75,7 @@ def _answers(kernel: socket.socket) -> Iterator[End]:
 
 
 def _end(data: bytes) -> End:
-    _family, _type, _state, inode, _low, _high = _FOUND.unpack_from(data)
+    _family, _type, state, inode, _low, _high = _FOUND.unpack_from(data)
     at, peer, path = _FOUND.size, 0, ""
     while at + _ATTRIBUTE.size <= len(data):
         size, kind = _ATTRIBUTE.unpack_from(data, at)
@@ -81,7 +87,7 @@ def _end(data: bytes) -> End:
         elif kind == _NAME:
             path = value.rstrip(b"\0").decode(errors="replace")
         at += size + 3 & ~3
-    return End(inode, peer, path)
+    return End(inode, peer, path, state == _LISTENS)
 
 
 def held(pid: int) -> frozenset[int]:

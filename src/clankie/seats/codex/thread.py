@@ -94,6 +94,10 @@ class Thread:
         for client in list(self._waiting):
             self._settle(client, stands=False)
 
+    def account(self, other: Thread) -> None:
+        """What is known of the account's limits through another thread goes for this one too."""
+        self.limited_until, self._windows = other.limited_until, other._windows
+
     def limits(self, found: Mapping[str, Any]) -> None:
         """How far the windows of its account are used up; what is not named stays."""
         self._windows |= {key: value for key, value in found.items() if value is not None}

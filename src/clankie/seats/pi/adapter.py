@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast
@@ -22,7 +22,6 @@ from clankie.core.seat import (
     SeatEvent,
     delivery_uuid,
 )
-from clankie.host.ports import Clock
 from clankie.seats import process
 from clankie.seats.launch import Launch
 from clankie.seats.pi.link import Link, PiError, PiLostError, PiRefusedError
@@ -67,13 +66,18 @@ class Session:
     file: Path | None
 
 
+Current = Callable[[], Awaitable[Session]]
+"""Asks pi which session it runs, and keeps that for the next driver. Raises PiError."""
+
+
 class PiSeat:
     """What the pump works with. `listen` runs beside it, until pi ends."""
 
     def __init__(
-        self, link: Link, session: Session, clock: Clock, notes: tuple[str, ...] = ()
+        self, link: Link, session: Session, current: Current, notes: tuple[str, ...] = ()
     ) -> None:
-        self._link, self._session, self._clock = link, session, clock
+        self.declaration = DECLARATION
+        self._link, self._session, self._current = link, session, current
         self._reserved = asyncio.Lock()
         self._out: asyncio.Queue[Seen | None] = asyncio.Queue()
         self._waiting: dict[str, asyncio.Future[bool]] = {}
@@ -83,17 +87,12 @@ class PiSeat:
         if notes:
             self._out.put_nowait(Seen(notes=notes))
         pid = link.child.pid
-        self._native = Native(session.id, pid, process.started_at(pid))
-
-    @property
-    def declaration(self) -> Declaration:
-        """What it can do."""
-        return DECLARATION
+        self._process = pid, process.started_at(pid)
 
     @property
     def native(self) -> Native:
         """The session, and the process that runs it."""
-        return self._native
+        return Native(self._session.id, *self._process)
 
     @property
     def transcript(self) -> Path | None:
@@ -112,6 +111,25 @@ class PiSeat:
     async def greet(self, text: str) -> bool:
         """Give the session the log, as a message that starts nothing; whether it has it."""
         return isinstance(await self._say("", text, turn=False), Taken)
+
+    async def renew(self) -> str | None:
+        """Begin another session in the same process; an extension may say no to that."""
+        asked = tuple(self._questions)
+        for question in asked:
+            await self.answer(question, approve=False)
+        if asked:
+            self._out.put_nowait(Seen(answered=asked))
+        try:
+            if self._runs:
+                # Else its end would never be heard: pi drops what it runs without a word.
+                await self._link.ask("abort")
+            if (await self._link.ask("new_session")).get("cancelled") is True:
+                return None
+            self._session = await self._current()
+        except PiError:
+            return None
+        self._runs, self._starter = False, None
+        return self._session.id
 
     async def hand_over(self, event: SeatEvent) -> Handed:
         """Give it the words of one event, once."""

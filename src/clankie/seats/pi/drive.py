@@ -64,7 +64,8 @@ async def _drive(means: Means) -> AsyncGenerator[PiSeat]:
     try:
         session = await _session(link, folder)
         version = await asyncio.to_thread(versions.installed, "pi", means.place.environment)
-        seat = PiSeat(link, session, means.clock, versions.untried("pi", version, TESTED))
+        notes = versions.untried("pi", version, TESTED)
+        seat = PiSeat(link, session, lambda: _session(link, folder), notes)
         listening = loop.create_task(seat.listen())
         try:
             yield seat

@@ -32,6 +32,10 @@ UPDATE native_session SET retired_at = ? WHERE conversation = ? AND retired_at I
 _PIN_OCCUPANT: Final = """
 INSERT OR IGNORE INTO native_session (harness, session, conversation, since)
 SELECT harness, session, conversation, ? FROM seat WHERE conversation = ?"""
+# What a retired session goes on to say of its turn is refused, so its turn holds nothing back.
+_NO_TURN: Final = """
+UPDATE seat SET activity = NULL, activity_session = NULL, activity_at = NULL
+WHERE conversation = ?"""
 _ENTRY: Final = "INSERT OR IGNORE INTO native_entry (session, id, cursor) VALUES (?, ?, ?)"
 _STANDS: Final = "UPDATE native_entry SET cursor = ? WHERE session = ? AND id = ?"
 
@@ -93,3 +97,4 @@ def retire(tx: Transaction, head: Head) -> None:
     """Those of this conversation write nowhere any more, the one that sits there included."""
     tx.run(_PIN_OCCUPANT, (tx.at, head.n))
     tx.run(_RETIRE, (tx.at, head.n))
+    tx.run(_NO_TURN, (head.n,))
