@@ -135,3 +135,17 @@ async def test_a_foreign_page_cannot_even_try_codes(api: Api) -> None:
 async def test_what_is_no_code_is_refused(api: Api, kind: str, raw: bytes, status: int) -> None:
     head = {"content-type": kind, "origin": BASE}
     assert (await api.post(LOGIN, raw=raw, token=None, headers=head)).status == status
+
+
+async def test_cookies_are_for_encrypted_connections_alone_where_the_browser_has_one(
+    api: Api,
+) -> None:
+    # proves: SEC-1
+    plain = cookies(await api.post(LOGIN, {"code": await code_of(api)}, token=None))
+    assert not any("secure" in cookie.lower() for cookie in plain.values())
+
+    # A proxy ends the encryption: to us it speaks plainly, and hands on where the page came from.
+    head = {"origin": BASE.replace("http:", "https:")}
+    behind = cookies(await api.post(LOGIN, {"code": await code_of(api)}, token=None, headers=head))
+    assert all("secure" in cookie.lower() for cookie in behind.values())
+    assert len(behind) == 2

@@ -21,6 +21,8 @@ from clankie.host.bearer import Token
 from clankie.host.tokens import digest
 
 if TYPE_CHECKING:
+    from starlette.types import Scope
+
     from clankie.api.door import Door
 
 routes = router("login")
@@ -53,9 +55,23 @@ async def log_in(request: Request) -> Response:
         response: Response = Response(status_code=303, headers={"location": "/"})
     else:
         response = Json({"csrf": csrf})
-    response.set_cookie(COOKIE, session, path="/v1", httponly=True, samesite="strict")
-    response.set_cookie(CSRF_COOKIE, csrf, path="/", httponly=False, samesite="strict")
+    _keep(response, session, csrf, secure=_encrypted(request.scope))
     return response
+
+
+def _keep(response: Response, session: str, csrf: str, *, secure: bool) -> None:
+    response.set_cookie(
+        COOKIE, session, path="/v1", httponly=True, samesite="strict", secure=secure
+    )
+    response.set_cookie(
+        CSRF_COOKIE, csrf, path="/", httponly=False, samesite="strict", secure=secure
+    )
+
+
+def _encrypted(scope: Scope) -> bool:
+    """Whether the browser speaks TLS: with us, or with a proxy, of which its Origin tells."""
+    head: dict[bytes, bytes] = scope[HEAD]
+    return scope["scheme"] == "https" or head.get(b"origin", b"").startswith(b"https:")
 
 
 @routes.post("/v1/logout", status_code=204)

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import signal
+import ssl
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -89,6 +90,7 @@ def _log(config: Config, house: House) -> None:
 
 async def _listening(server: Server, config: Config) -> str:
     socket = config.home / SOCKET_FILE
+    _check_certificate(config)
     try:
         return await server.start(
             host=config.host,
@@ -102,6 +104,27 @@ async def _listening(server: Server, config: Config) -> str:
             f"Clankie cannot listen at {config.host} port {config.port} and {socket} ({error}). "
             "Name a free port with CLANKIE_PORT, or a shorter path with CLANKIE_HOME."
         ) from error
+
+
+def _check_certificate(config: Config) -> None:
+    """Raises ConfigError: the certificate and its key cannot be used; said before we listen."""
+    if config.certificate is None:
+        return
+    try:
+        ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(
+            config.certificate, config.key, password=_no_passphrase
+        )
+    except (OSError, ValueError) as error:
+        raise ConfigError(
+            f"The certificate {config.certificate} with the key {config.key} cannot be used "
+            f"({error}). CLANKIE_TLS_CERT and CLANKIE_TLS_KEY name two PEM files: the certificate "
+            "with its chain, and its key without a passphrase."
+        ) from error
+
+
+def _no_passphrase() -> str:
+    # Without this the library would ask at a terminal, where a service has nobody.
+    raise ValueError("it has a passphrase")
 
 
 def _on_signals() -> asyncio.Event:
