@@ -35,6 +35,7 @@ from clankie.seats.port import Harness
 from simulation.glass import Glass
 from simulation.ledger import Ledger, Told
 from simulation.programs import Program, Word
+from simulation.stops import Stops
 from simulation.world import World
 
 SOON = 50.0
@@ -73,6 +74,7 @@ class Bridge:
         self._replies: deque[Word] = deque()
         self._takers: dict[tuple[str, int], str] = {}
         self.gone = False
+        self._stops = Stops(place.world, place.ledger, place.glass, seat)
         self._begin()
 
     @property
@@ -97,6 +99,7 @@ class Bridge:
         """The service begins anew: its polls are over, and half of the bridges too."""
         self.waiting = self.ended = None
         self.broke = False
+        self._stops.boots()
         if self._world.likely(0.4) or self._handing.broken:
             self._begin()
 
@@ -164,6 +167,8 @@ class Bridge:
             self._lost = world.boot, world.clock.monotonic(), keys
             return
         self._poll_id = None
+        for event, _ in page.interrupts:
+            await self.program.interrupt(event)
         self._page.extend(page.events)
         self.heard = [*self.heard, *page.events][-8:]
 
@@ -176,6 +181,8 @@ class Bridge:
         world, chair = self._world, self._house.desk.chair(self.seat)
         sits = chair.seat.conversation is not None and not chair.parked(world.clock.now())
         soon = boot == world.boot and not world.usurped and world.clock.monotonic() - at < SOON
+        # A session start that was confirmed meanwhile may have told what a handoff was to tell.
+        keys -= {one for one in keys if self._place.glass.told(one[0])}
         if sits and soon and (missing := keys - {(one.id, one.attempt) for one in page.events}):
             world.wrong(f"asked again, {self.seat} was not given {sorted(missing)}")
 
@@ -202,7 +209,7 @@ class Bridge:
         now, name = world.clock.monotonic(), self._poll_id or "?"
         if wait > 0:
             self.waiting = now
-        had = dict(self._place.ledger.seats.had)
+        had, stops = dict(self._place.ledger.seats.had), self._stops.asked()
         try:
             page = await poll.poll(house, self.seat, binding=self.binding, poll_id=name, wait=wait)
         except BaseException:
@@ -216,6 +223,8 @@ class Bridge:
             world.tell(self.seat, name, [one.id for one in page.events], page.superseded)
         if not world.usurped:
             self._look(page, name, had)
+        if not (world.usurped or page.superseded):
+            self._stops.page(page.interrupts, stops)
         return page
 
     def _look(self, page: Page, poll_id: str, had: dict[str, int]) -> None:

@@ -165,6 +165,10 @@ def _span_move(one: Transition) -> None:
         raise TransitionRefusedError(f"The handoff {one.record!r}", one.before, one.after)
 
 
+OWNERS = {"renamed", "model"}
+"""Notices of what the owner did."""
+
+
 def revisions(sight: Sight) -> Iterator[str]:
     """The revision counts what the owner did."""
     for conversation in sight.conversations:
@@ -174,7 +178,7 @@ def revisions(sight: Sight) -> Iterator[str]:
         done = (
             sum(one["origin"] == "owner" for one in inputs)
             + sum(one["kind"] == "reset" for one in events)
-            + sum(one["kind"] == "notice" and body_of(one)["code"] == "renamed" for one in events)
+            + sum(one["kind"] == "notice" and body_of(one)["code"] in OWNERS for one in events)
             + conversation["closed"]
         )
         if conversation["revision"] != done:

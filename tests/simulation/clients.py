@@ -33,6 +33,7 @@ from clankie.host.house import House
 from clankie.host.storage import Admitted
 from simulation.lanes import STEP
 from simulation.ledger import Ledger
+from simulation.owner import Owner, asked_to_stop
 from simulation.world import World
 
 SOMEBODY = Author(Principal.ROOM, "somebody")
@@ -57,7 +58,6 @@ class Clients:
             (10, self._cancel),
             (6, self._read),
             (4, self._reset),
-            (2, self._rename),
             (3, self._create),
             (4, self._close),
             (4, self._abandon),
@@ -67,6 +67,7 @@ class Clients:
             (2, self._look),
             (4, self._goal),
             (1, self._forget_goal),
+            *Owner(world, ledger, lambda: self.house, lambda: self.places).verbs(),
         ]
 
     def more(self, verbs: Sequence[tuple[int, Callable[[], Awaitable[None]]]]) -> None:
@@ -222,6 +223,8 @@ class Clients:
             ledger.cancelled.add(got.id)
         elif answer.outcome is CancelOutcome.REQUESTED and not self._began(got):
             ledger.requested[got.id] = world.boot
+        elif answer.outcome is CancelOutcome.REQUESTED:
+            asked_to_stop(ledger, got)
 
     def _began(self, delivery: Delivery) -> bool:
         """Also at a seat: what comes of it there the harness reports."""
@@ -258,13 +261,6 @@ class Clients:
         """The native session of the seat there."""
         chair = self.house.desk.at(place)
         return None if chair is None else chair.seat.occupant.native.session_id
-
-    async def _rename(self) -> None:
-        place = self._world.chance.choice(self.places)
-        here = await self.house.store.conversations.get(place)
-        after = await conversations.rename(self.house, place, "renamed", here.revision)
-        self._world.alive()
-        self._revision(place, after.revision)
 
     async def _create(self) -> None:
         name = f"place-{self._world.chance.randrange(4)}"

@@ -33,6 +33,10 @@ WHERE conversation.id = ? AND attempt.seat IS NULL AND attempt.end_cursor > harn
   AND attempt.end_cursor < (SELECT start_cursor FROM attempt WHERE delivery = ? AND n = ?)"""
 _OUT = {"attempting", "taken", "accepted", "uncertain", "unresolved", "delivered"}
 """Where something is that was given out a moment ago."""
+_CLOSED = "SELECT 1 FROM span WHERE id = ? AND state NOT IN ('attempting', 'unresolved')"
+_STOPPING = """
+SELECT delivery, n FROM attempt WHERE seat = ? AND stop_asked = 1 AND joined IS NULL
+  AND state IN ('attempting', 'taken', 'accepted')"""
 _TABLES = """
 SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
   AND name NOT LIKE 'event_words%' ORDER BY name"""
@@ -158,6 +162,14 @@ class Glass:
     def harness_cursors(self) -> list[tuple[str, int]]:
         """How far the harness of each conversation has the log, where one ever drove."""
         return [(one["id"], one["harness_cursor"]) for one in self._rows(_CURSORS)]
+
+    def told(self, handoff: str) -> bool:
+        """Whether it is one that is closed."""
+        return bool(self._rows(_CLOSED, handoff))
+
+    def stopping(self, seat: str) -> list[tuple[str, int]]:
+        """What is in flight there although it was to be stopped: events and attempts."""
+        return [(one["delivery"], one["n"]) for one in self._rows(_STOPPING, seat)]
 
     def asked_within(self, now: datetime, seconds: float) -> set[str]:
         """The attached seats whose stored ask is at most that old, and not of the future."""

@@ -110,10 +110,11 @@ class Hall:
         return [
             (6, self._open),
             (3, self._compete),
+            (2, self._again),
             (3, self._attach),
             (2, self._detach),
             (1, self._retire),
-            (2, self._look_around),
+            (2, lambda: _looks_around(self._world, self.house, self.places)),
             (1, self._question),
         ]
 
@@ -177,10 +178,18 @@ class Hall:
         self._world.alive()
         return secret
 
-    async def _register(self, secret: str) -> None:
+    async def _again(self) -> None:
+        """A harness that has a seat registers anew: its bridge was set up again."""
+        living = [one for one in self.bridges if one.program.alive]
+        if living:
+            program = self._world.chance.choice(living).program
+            await self._register(await self._grant(self._where()), program)
+
+    async def _register(self, secret: str, program: Program | None = None) -> None:
         world = self._world
-        self._programs += 1
-        program = Program(world, self._ledger, 100 + self._programs)
+        if program is None:
+            self._programs += 1
+            program = Program(world, self._ledger, 100 + self._programs)
         self._touched = world.clock.monotonic()
         seat, _ = await registration.register(
             self.house,
@@ -194,6 +203,10 @@ class Hall:
         )
         world.alive()
         world.tell("registered", seat.id, seat.conversation)
+        for one in self.bridges:
+            if one.seat == seat.id:
+                return
+            one.gone = one.gone or one.program is program  # its harness has another bridge now
         folder = made(str(self._home), seat.id)
         bridge = Bridge(self._place, program, seat.id, folder)
         self.bridges.append(bridge)
@@ -227,12 +240,6 @@ class Hall:
             self._world.alive()
             self._world.tell("retired", bridge.seat)
 
-    async def _look_around(self) -> None:
-        for view in await roster.listed(self.house):
-            self._world.tell("roster", view.seat.id, view.state, view.waiting, view.in_flight)
-        for place in self.places:
-            roster.driver(self.house, place)
-
     async def _question(self) -> None:
         if not self.bridges:
             return
@@ -265,8 +272,12 @@ class Hall:
         if program.busy and world.likely(0.7):
             await program.ends(self.house, bridge.seat)
             return
-        verbs = (self._turn, self._type, self._limit, self._session, self._late, self._tool)
-        await world.chance.choices((*verbs, self._dies), (60, 8, 3, 8, 6, 4, 3))[0](bridge)
+        own = (self._turn, self._session, self._late, self._dies)
+        more = (program.types, program.limited, program.wakes)
+        if world.likely(0.84):
+            await world.chance.choices(own, (60, 8, 6, 3))[0](bridge)
+        else:
+            await world.chance.choices(more, (8, 3, 4))[0](self.house, bridge.seat)
 
     async def _calmly(self, bridge: Bridge) -> None:
         """It works off what it has, at once."""
@@ -288,15 +299,6 @@ class Hall:
         if program.inbox or chance.random() < 0.1:
             pause = chance.choice((1.0, 5.0, 60.0, 500.0))
             await program.turn(self.house, bridge.seat, bridge.reply, pause)
-
-    async def _type(self, bridge: Bridge) -> None:
-        await bridge.program.types(self.house, bridge.seat)
-
-    async def _limit(self, bridge: Bridge) -> None:
-        await bridge.program.limited(self.house, bridge.seat)
-
-    async def _tool(self, bridge: Bridge) -> None:
-        await bridge.program.wakes(self.house, bridge.seat)
 
     async def _session(self, bridge: Bridge) -> None:
         source, same = self._world.chance.choice(BEGINNINGS)
@@ -352,6 +354,13 @@ class Hall:
                 world.wrong(f"{bridge.seat} asks, and is said to be {presence}")
         elif bridge.waiting is None and bridge.ended is not None:
             _silent(world, bridge, conversation, presence, now - bridge.ended)
+
+
+async def _looks_around(world: World, house: House, places: list[str]) -> None:
+    for view in await roster.listed(house):
+        world.tell("roster", view.seat.id, view.state, view.waiting, view.in_flight)
+    for place in places:
+        roster.driver(house, place)
 
 
 def _silent(

@@ -60,7 +60,8 @@ class AtSeats:
     was shown the log. `drove`: the harness cursor of a conversation when it was first seen to have
     one. `had`: up to which cursor it certainly had the log, or a reset put it aside. `retired`:
     native sessions that a reset ended. `rows`: texts of rows that were sent, with whether they are
-    a delivery's own words and whether the service confirmed to have them.
+    a delivery's own words and whether the service confirmed to have them. `stops`: which seat was
+    asked to stop which event and attempt. `mishaps`: how often a turn ended without an answer.
     """
 
     given: list[Given] = field(default_factory=list)
@@ -70,6 +71,8 @@ class AtSeats:
     replies: dict[tuple[str, int], set[str]] = field(default_factory=lambda: defaultdict(set))
     proofs: set[tuple[str, int]] = field(default_factory=set)
     limits: int = 0
+    mishaps: int = 0
+    stops: dict[tuple[str, int], str] = field(default_factory=dict)
     projections: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
     drove: dict[str, int] = field(default_factory=dict)
     had: dict[str, int] = field(default_factory=dict)

@@ -14,6 +14,7 @@ from clankie.core.seat import (
     EventKind,
     Evidence,
     Limited,
+    Mishap,
     Native,
     Proof,
     SeatEvent,
@@ -66,7 +67,7 @@ class Program:
         self.former: list[Session] = []
         self.inbox: list[Word] = []
         self.unanswered: list[Word] = []
-        self.busy = False
+        self.busy = self._stopped = False
 
     @property
     def declaration(self) -> Declaration:
@@ -120,9 +121,31 @@ class Program:
         return Taken(proof)
 
     async def interrupt(self, event: str) -> bool:
-        """Stop a turn; this one does not."""
-        del event
-        return False
+        """Stop what is done of it, where it is not too late and nothing comes between."""
+        word = next((one for one in self.inbox if one.event.id == event), None)
+        if not self.alive or self._world.likely(0.2):
+            return False
+        if word is None:
+            self._stopped = self.busy
+        elif word.event.pieces:
+            # It waited behind another turn, and is taken out by its name.
+            self.inbox.remove(word)
+            self._ends_badly(Mishap.INTERRUPTED, word)
+        return True
+
+    def _ends_badly(self, error: Mishap, word: Word | None = None) -> None:
+        """A row that says so: of what it names, else of the turn that ran."""
+        evidence = None
+        if word is not None:
+            key = word.event.id, word.event.attempt
+            self._proofs.add(key)
+            value = delivery_uuid(*key)
+            evidence = Evidence(event=key[0], attempt=key[1], proof=Proof.CLIENT_ID, value=value)
+        self._ledger.seats.mishaps += 1
+        self._world.tell(self.session.name, error, evidence and evidence.event)
+        name, at = f"{self.session.name}-r{len(self.session.rows)}", self._world.clock.now()
+        row = Entry(id=name, kind=EntryKind.ERROR, at=at, evidence=evidence, error=error)
+        self.session.rows.append(row)
 
     async def answer(self, question: str, *, approve: bool) -> bool:
         """Answer a question; nothing waits for it."""
@@ -227,14 +250,17 @@ class Program:
         for word in words:
             self._shows(word)
         self.unanswered += [word for word in words if word.event.reply]
-        self.busy = True
+        self.busy, self._stopped = True, False
         await self.sync(house, seat, Activity.RESPONDING)
         if not self._world.calm:
             await self._world.pause(pause)
-        self.writes(EntryKind.ASSISTANT, "answers")
-        for word in self.unanswered:
-            reply(word)
-        self.unanswered.clear()
+        if self._stopped or not (self._world.calm or self._world.likely(0.95)):
+            self._ends_badly(Mishap.INTERRUPTED if self._stopped else Mishap.API_ERROR)
+        else:
+            self.writes(EntryKind.ASSISTANT, "answers")
+            for word in self.unanswered:
+                reply(word)
+            self.unanswered.clear()
         await self.ends(house, seat)
 
     async def ends(self, house: House, seat: str) -> None:

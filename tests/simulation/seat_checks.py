@@ -17,7 +17,7 @@ UNDER_WAY = {"attempting", "taken", "accepted"}
 
 def always(sight: Sight, ledger: Ledger, *, whole: bool) -> Iterator[str]:
     """What holds at every moment, after any crash. `whole`: nothing was pruned yet."""
-    for rule in (one_at_a_time, queues, refusals, shown):
+    for rule in (one_at_a_time, queues, refusals, stopped, shown):
         yield from rule(sight)
     for seen in (known, answered, repeated, rows, handoffs):
         yield from seen(sight, ledger)
@@ -86,6 +86,16 @@ def refusals(sight: Sight) -> Iterator[str]:
             refused.add(it)
 
 
+def stopped(sight: Sight) -> Iterator[str]:
+    """What a seat was asked to stop goes to nobody else."""
+    asked: dict[str, str] = {}
+    for one in sight.attempts:
+        if one["delivery"] in asked:
+            yield f"{asked[one['delivery']]} was to be stopped, and there is {one['id']}"
+        if one["stop_asked"]:
+            asked[one["delivery"]] = one["id"]
+
+
 def shown(sight: Sight) -> Iterator[str]:
     """Whatever is uncertain stands in the log as that; a handoff's phase is its state."""
     bodies = [body_of(one) for one in sight.events]
@@ -126,8 +136,8 @@ def known(sight: Sight, ledger: Ledger) -> Iterator[str]:
             yield f"{name} is {state}, and nothing that its harness showed says so"
         if state == "accepted" and it not in seats.proofs:
             yield f"{name} is accepted without a row"
-        if state == "failed" and not (seats.limits and it in given):
-            yield f"{name} failed at its seat, and no limit was met"
+        if state == "failed" and not ((seats.limits or seats.mishaps) and it in given):
+            yield f"{name} failed at its seat, and nothing that its harness wrote says so"
         if state == "refused" and (it in given or bound not in seats.refusals[who]):
             yield f"{name} is refused, and its harness has it or never said so"
     for span in sight.spans:
@@ -182,10 +192,11 @@ def repeated(sight: Sight, ledger: Ledger) -> Iterator[str]:
 def rows(sight: Sight, ledger: Ledger) -> Iterator[str]:
     """Each row of a transcript stands in the log once; one that proves a delivery does not."""
     texts = Counter(body_of(one)["text"] for one in sight.events if one["kind"] == "message")
+    purged = any(one["purged"] for one in sight.conversations)
     for text, (proves, confirmed) in ledger.seats.rows.items():
         if texts[text] > 1:
             yield f"{text!r} stands {texts[text]} times in the log"
-        if confirmed and not proves and not texts[text]:
+        if confirmed and not (proves or purged or texts[text]):
             yield f"{text!r} was taken and is lost"
 
 

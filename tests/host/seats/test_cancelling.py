@@ -11,7 +11,7 @@ from clankie.core.delivery import InputState, SeatState
 from clankie.core.ids import HEAD
 from clankie.core.seat import Activity, Capabilities, EntryKind, Mishap
 from clankie.host.cancel import CancelOutcome, cancel
-from clankie.host.seats import roster
+from clankie.host.seats import attachment, roster
 from fakes.bridge import Bridge, opened, page_of
 from fakes.clock import FakeClock
 from fakes.hall import Machine, die
@@ -131,6 +131,46 @@ async def test_a_stop_that_was_asked_for_outlives_the_service(
         end = seat.row(EntryKind.ERROR, error=Mishap.INTERRUPTED)
         await seat.sync(replace(end, id="after-the-start"), activity=Activity.WAITING)
         assert (await hall.ended("m-1")).state is InputState.CANCELLED
+
+
+@virtual
+async def test_a_seat_that_was_let_go_is_asked_to_stop_what_it_has(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: FENCE-13, FENCE-6
+    async with Machine(tmp_path, clock).on() as hall:
+        seat = await opened(hall)
+        await seat.poll(1)
+        await hall.send("hello", "m-1")
+        await seat.takes()
+        assert (await cancel(hall.house, HEAD, "m-1")).outcome is CancelOutcome.REQUESTED
+        await attachment.detach(hall.house, seat.seat, OPERATOR, "detached")
+        assert (await seat.poll(1)).interrupts == (("m-1", 1),)
+
+
+@virtual
+@pytest.mark.parametrize("shown", [True, False])
+async def test_what_is_known_late_to_have_arrived_is_stopped_late(
+    clock: FakeClock, tmp_path: Path, shown: bool
+) -> None:
+    # proves: FENCE-13, FENCE-7
+    machine = Machine(tmp_path, clock)
+    async with machine.on() as hall:
+        seat = await opened(hall)
+        await seat.poll(1)
+        await hall.send("hello", "m-1")
+        event = await seat.given()
+        assert (await cancel(hall.house, HEAD, "m-1")).outcome is CancelOutcome.REQUESTED
+        die()
+    async with machine.on() as hall:
+        seat = Bridge(hall, seat.seat, seat.native, polls=10)
+        assert (await hall.receipt("m-1")).state is InputState.UNCERTAIN
+        assert (await seat.poll(1)).interrupts == ()
+        if shown:
+            await seat.sync(seat.proof(event), activity=Activity.RESPONDING)
+        else:
+            await seat.ack(event)
+        assert (await seat.poll(1)).interrupts == (("m-1", 1),)
 
 
 @virtual

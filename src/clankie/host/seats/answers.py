@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from clankie.core.delivery import SeatState
 from clankie.core.errors import (
     DeliveryNotFoundError,
+    FaultError,
     ReceiptExpiredError,
     TransitionRefusedError,
     UncertainError,
 )
 from clankie.core.seat_errors import EventNotFoundError
-from clankie.host.seats.desk import Overdue, Uncounted, came_to
+from clankie.host.seats.desk import HAS_IT, Overdue, Uncounted, came_to
+from clankie.host.seats.keeping import ask_to_stop
 from clankie.host.waiting import to_the_end
 
 if TYPE_CHECKING:
@@ -115,8 +118,11 @@ async def _kept(
         desk.alarms.put(Uncounted(key.seat), house.clock.monotonic())
         _look(house, key.seat)
         raise
+    late = state in HAS_IT and key not in desk.given
     came_to(desk, key, state, house.clock.monotonic())
     chair = desk.chair(key.seat)
+    if late:
+        await _late(house, chair, key.event)
     chair.unresolved = [one for one in chair.unresolved if one != (key.event, key.attempt)]
     conversation = chair.seat.conversation
     if conversation is not None and not key.event.startswith(HANDOFF):
@@ -125,6 +131,14 @@ async def _kept(
         await _given_back(house, chair, key.event)
     _look(house, key.seat)
     return state
+
+
+async def _late(house: House, chair: Chair, event: str) -> None:
+    """It has something of which nobody knew that: perhaps the owner wants it stopped."""
+    with suppress(FaultError):
+        for one in await house.store.mail.in_flight(chair.seat.id):
+            if one.event.id == event:
+                ask_to_stop(chair, one)
 
 
 async def _given_back(house: House, chair: Chair, event: str) -> None:

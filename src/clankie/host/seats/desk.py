@@ -212,7 +212,6 @@ class Desk:
 
     def _let_go(self, chair: Chair) -> None:
         chair.asking = binding.detached(chair.asking)
-        chair.interrupts.clear()
         chair.look()
 
     def _mark_parking(self, chair: Chair) -> None:

@@ -80,9 +80,13 @@ def _remember(house: House, one: InFlight) -> None:
         return
     if unresolved:
         chair.unresolved.append((one.event.id, one.event.attempt))
+    ask_to_stop(chair, one)
+
+
+def ask_to_stop(chair: Chair, one: InFlight) -> None:
+    """Where the owner wanted that. It may have been told so before, which changes nothing."""
     asked = one.event.id, one.event.attempt
     if one.stop_asked and asked not in chair.interrupts:
-        # It may have been told so before: to stop what has stopped changes nothing.
         chair.interrupts.append(asked)
 
 

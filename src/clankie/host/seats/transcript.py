@@ -11,7 +11,7 @@ from clankie.core.seat import Activity, EntryKind
 from clankie.core.session import parked_until
 from clankie.host import journal
 from clankie.host.seats.desk import Overdue, Uncounted, came_to
-from clankie.host.seats.keeping import refresh, unpark
+from clankie.host.seats.keeping import ask_to_stop, refresh, unpark
 from clankie.host.seats.session import adopt
 from clankie.host.waiting import to_the_end
 
@@ -101,6 +101,9 @@ async def _deadlines(house: House, chair: Chair, synced: Synced) -> None:
     for one in await house.store.mail.in_flight(chair.seat.id):
         key = Overdue(chair.seat.id, one.event.id, one.event.attempt)
         if one.event.id in synced.proven:
+            if key not in desk.given:
+                # Nobody knew until now that it has this one.
+                ask_to_stop(chair, one)
             came_to(desk, key, one.state, now)
 
 
