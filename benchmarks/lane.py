@@ -16,7 +16,7 @@ import httpx2
 import uvloop
 
 from clankie.core.admission import Mode, Origin
-from clankie.core.conversation import OPERATOR, Conversation, Kind
+from clankie.core.conversation import OPERATOR, Conversation, Kind, Usage
 from clankie.core.delivery import InputState
 from clankie.core.projection import Projection
 from clankie.core.receipt import Delivery
@@ -61,6 +61,9 @@ class NullHost:
     """A host that does nothing."""
 
     def progress(self) -> None:
+        """Nothing."""
+
+    def spent(self, usage: Usage) -> None:
         """Nothing."""
 
     def draft(self, text: str) -> None:

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 
 from clankie.core.admission import Mode, Origin, fingerprint
-from clankie.core.conversation import OPERATOR, Author, Conversation, Kind
+from clankie.core.conversation import OPERATOR, Author, Conversation, Kind, Usage
 from clankie.core.delivery import InputState
 from clankie.core.errors import AttachmentNotFoundError
 from clankie.core.projection import Projection
@@ -56,6 +56,7 @@ class FakeTurnHost:
 
     def __init__(self, projection: Projection | None = None) -> None:
         self.log = projection or Projection((), 0)
+        self.usage: Usage | None = None
         self.drafts: list[str] = []
         self.marks = 0
         self.calls: list[Call] = []
@@ -79,6 +80,9 @@ class FakeTurnHost:
 
     def draft(self, text: str) -> None:
         self.drafts.append(text)
+
+    def spent(self, usage: Usage) -> None:
+        self.usage = usage
 
     async def steered(self) -> Sequence[Delivery]:
         self.asked_for_steering += 1

@@ -3,13 +3,18 @@
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
 from clankie.core.conversation import Usage
 from clankie.core.delivery import InputState
+from clankie.core.ids import HEAD
 from clankie.core.wake import EXHAUSTED
 from clankie.host import settings, spending
+from clankie.host.cancel import cancel
 from clankie.host.ports import LaneResult, TurnHost, TurnRequest
 from fakes.clock import FakeClock
 from fakes.hall import Hall, Machine
+from fakes.lane import ScriptedLane, silence
 from fakes.loop import virtual
 
 BUDGET = {"models": {"daily_tokens": 100}}
@@ -57,3 +62,30 @@ async def test_a_spent_budget_stops_wakes_and_only_warns_the_owner_once_a_day(
         found = await spending.days(hall.house, 2)
         assert [one.tokens for one in found] == [120, 0]
         assert found[1].day - found[0].day == timedelta(days=1)
+
+
+@pytest.mark.parametrize("stalls", [False, True])
+def test_a_turn_that_is_cut_off_has_cost_what_it_cost_until_then(
+    tmp_path: Path, stalls: bool
+) -> None:
+    # proves: SERV-8
+    @virtual
+    async def scenario(clock: FakeClock) -> None:
+        async def play(request: TurnRequest, host: TurnHost) -> LaneResult:
+            host.spent(Usage(input_tokens=40, output_tokens=2, requests=1))
+            host.spent(Usage(input_tokens=90, output_tokens=5, requests=2))
+            return await silence(request, host)
+
+        async with Machine(tmp_path, clock).on(ScriptedLane(play)) as hall:
+            await hall.send("one", "m-1")
+            await clock.sleep(1)
+            if not stalls:
+                await cancel(hall.house, HEAD, "m-1")
+            ended = await hall.ended("m-1")
+            assert ended.state is (InputState.FAILED if stalls else InputState.CANCELLED)
+            usage = (await hall.log())[-1]["usage"]
+            assert (usage["input_tokens"], usage["requests"]) == (90, 2)
+            assert hall.house.spent.tokens == 95
+            assert (await spending.days(hall.house, 1))[0].tokens == 95
+
+    scenario()

@@ -388,6 +388,10 @@ async def test_cancelling_during_a_tool_ends_the_tool(style: Style) -> None:
         assert task.cancelled()
         assert ended.is_set()
         assert len(it.server.asked) == 1
+        # What was asked for is paid for, though the turn was cut off.
+        assert it.host.usage is not None
+        assert it.host.usage.requests == 1
+        assert it.host.usage.output_tokens > 0
 
 
 async def test_a_message_that_joins_is_heard_after_the_results(style: Style) -> None:

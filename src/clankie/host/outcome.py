@@ -67,6 +67,7 @@ def _cut_off(house: House, turn: Turn, cut: Cut | None) -> Outcome:
                 text=turn.partial,
                 code=cut,
                 detail="It was cancelled while it ran.",
+                usage=turn.usage,
             )
         case Cut.STALLED:
             minutes = house.settings.watchdog.idle / 60
@@ -95,7 +96,7 @@ def failed(
         text=error.partial or turn.partial,
         code=error.code,
         detail=error.detail,
-        usage=error.usage,
+        usage=error.usage or turn.usage,
         wake=_next(house, turn, error.code),
     )
 

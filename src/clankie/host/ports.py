@@ -92,31 +92,8 @@ class LaneError(Exception):
         self.code, self.detail, self.partial, self.usage = code, detail, partial, usage
 
 
-class TurnHost(Protocol):
-    """What a running turn may ask of the host. Each call counts as a sign of life."""
-
-    def progress(self) -> None:
-        """Something happened that is not text."""
-        ...
-
-    def draft(self, text: str) -> None:
-        """More of the answer; shown at once, stored at the end."""
-        ...
-
-    async def steered(self) -> Sequence[Delivery]:
-        """Messages that join the run now. Ask before each model request and before ending."""
-        ...
-
-    async def projection(self) -> Projection:
-        """The bounded log before this input."""
-        ...
-
-    def tool(self, call: Call) -> AbstractAsyncContextManager[ToolReport]:
-        """Wrap the run of a tool: committed before, outcome after, under a shield.
-
-        Its body has the tool's own time limit; an exception in it is recorded as `failed`.
-        """
-        ...
+class TurnReach(Protocol):
+    """What the tools of a running turn may reach."""
 
     async def self_state(self) -> dict[str, object]:
         """What `get_self_state` shows: conversation, settings in short, waiting wakes, time."""
@@ -150,6 +127,37 @@ class TurnHost(Protocol):
 
     async def schedule_wake(self, *, due_at: datetime, text: str, call_id: str) -> Wake:
         """Set a wake for this conversation; the same call sets it once."""
+        ...
+
+
+class TurnHost(TurnReach, Protocol):
+    """What a running turn may ask of the host. Each call counts as a sign of life."""
+
+    def progress(self) -> None:
+        """Something happened that is not text."""
+        ...
+
+    def draft(self, text: str) -> None:
+        """More of the answer; shown at once, stored at the end."""
+        ...
+
+    def spent(self, usage: Usage) -> None:
+        """What the turn cost so far, all of it: it counts where the turn is cut off."""
+        ...
+
+    async def steered(self) -> Sequence[Delivery]:
+        """Messages that join the run now. Ask before each model request and before ending."""
+        ...
+
+    async def projection(self) -> Projection:
+        """The bounded log before this input."""
+        ...
+
+    def tool(self, call: Call) -> AbstractAsyncContextManager[ToolReport]:
+        """Wrap the run of a tool: committed before, outcome after, under a shield.
+
+        Its body has the tool's own time limit; an exception in it is recorded as `failed`.
+        """
         ...
 
 

@@ -20,6 +20,7 @@ from clankie.host.waiting import to_the_end
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
+    from clankie.core.conversation import Usage
     from clankie.core.projection import Projection
     from clankie.core.receipt import Delivery
     from clankie.core.watchdog import Phase
@@ -37,6 +38,7 @@ class Turn(Reach):
         self.tool_started = False
         self.effect_started = False
         self.members: list[str] = []
+        self.usage: Usage | None = None
         self._parts: list[str] = []
         self._untold: list[Delivery] = []
 
@@ -60,6 +62,11 @@ class Turn(Reach):
         self._parts.append(text)
         conversation, attempt = self.delivery.conversation, self.reservation.attempt
         self._house.feed.draft(conversation, self.delivery.id, attempt, text)
+
+    def spent(self, usage: Usage) -> None:
+        """What it cost so far. Said also while it is being cut off, so it refuses nothing."""
+        if not self.over:
+            self.usage = usage
 
     async def steered(self) -> Sequence[Delivery]:
         """Waiting steering messages join the run; from here on they end with it."""

@@ -141,10 +141,13 @@ class Run:
         return LaneResult(text="".join(self._answer), usage=await self._usage())
 
     async def _usage(self) -> Usage:
-        counted = [one for one in self._spent if one is not None]
         cost = None
         if self._mind.cost is not None and self._spent:
             cost = await self._mind.cost(self._spent)
+        return self._counted(cost)
+
+    def _counted(self, cost: float | None = None) -> Usage:
+        counted = [one for one in self._spent if one is not None]
         return Usage(
             input_tokens=sum(one.input_tokens for one in counted),
             output_tokens=sum(one.output_tokens for one in counted),
@@ -241,6 +244,8 @@ class Run:
         finally:
             if reply.began:
                 self._spent.append(reply.spent)
+                # Without its price, which takes a while to look up: it may be cut off right now.
+                self._host.spent(self._counted())
         if reply.finished is None:
             raise ModelBadResponseError("The model's answer ended in the middle. Send it again.")
         if reply.cut and not reply.calls:
