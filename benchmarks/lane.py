@@ -57,30 +57,8 @@ KIT = Kit(
 )
 
 
-class NullHost:
-    """A host that does nothing."""
-
-    def progress(self) -> None:
-        """Nothing."""
-
-    def spent(self, usage: Usage) -> None:
-        """Nothing."""
-
-    def draft(self, text: str) -> None:
-        """Nothing."""
-
-    async def steered(self) -> Sequence[Delivery]:
-        """Nobody steers."""
-        return ()
-
-    async def projection(self) -> Projection:
-        """Nothing was said before."""
-        return Projection((), 0)
-
-    @asynccontextmanager
-    async def tool(self, call: Call) -> AsyncIterator[ToolReport]:
-        """Record nothing."""
-        yield ToolReport(detail=call.detail)
+class NullReach:
+    """Nothing to reach."""
 
     async def self_state(self) -> dict[str, object]:
         """Little."""
@@ -120,6 +98,32 @@ class NullHost:
             depth=1,
             created_at=NOW + timedelta(0),
         )
+
+
+class NullHost(NullReach):
+    """A host that does nothing."""
+
+    def progress(self) -> None:
+        """Nothing."""
+
+    def spent(self, usage: Usage) -> None:
+        """Nothing."""
+
+    def draft(self, text: str) -> None:
+        """Nothing."""
+
+    async def steered(self) -> Sequence[Delivery]:
+        """Nobody steers."""
+        return ()
+
+    async def projection(self) -> Projection:
+        """Nothing was said before."""
+        return Projection((), 0)
+
+    @asynccontextmanager
+    async def tool(self, call: Call) -> AsyncIterator[ToolReport]:
+        """Record nothing."""
+        yield ToolReport(detail=call.detail)
 
 
 class MemoryModel:
