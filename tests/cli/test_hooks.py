@@ -128,6 +128,15 @@ def test_a_token_that_others_can_read_is_not_used(
     assert "secret-of-the-owner" not in told
 
 
+def test_a_pipe_in_the_place_of_the_token_hangs_no_hook(
+    away: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    away.mkdir()
+    os.mkfifo(away / "operator.token", 0o600)
+    assert hooks.prompt([]) == 1
+    assert "operator.token is not a plain file" in capsys.readouterr().err
+
+
 @pytest.fixture
 def answering(monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
     """A state directory whose socket is ours to answer at."""

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -275,3 +276,16 @@ def test_a_seats_hooks_load_no_library() -> None:
 def _run(command: list[str]) -> int:
     name, *arguments = command
     return hooks.prompt(arguments) if name == "prompt" else seat_hooks.seat_sync(arguments)
+
+
+@pytest.mark.usefixtures("transcripts")
+def test_a_pipe_in_the_place_of_a_file_hangs_no_hook(
+    seat: Folder, stdin: Say, capfd: pytest.CaptureFixture[str]
+) -> None:
+    os.mkfifo(seat.file("seat.json"), 0o600)
+    stdin()
+    assert seat_hooks.seat_sync([]) == 0
+    assert "seat.json is not a plain file of yours" in capfd.readouterr().err
+    assert seat_hooks.session_start(None) == 0
+    assert hooks.prompt([]) == 1
+    assert "seat.json is not a plain file of yours" in capfd.readouterr().err

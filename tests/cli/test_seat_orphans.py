@@ -81,6 +81,14 @@ def test_a_seat_of_another_conversation_is_left_alone(wanted: Place) -> None:
     assert orphan(wanted, None) is not None
 
 
+def test_a_spoilt_folder_beside_it_is_passed_over(wanted: Place, left: Folder) -> None:
+    other = made(left.home, "codex-spoilt")
+    os.mkfifo(other.file("seat.json"), 0o600)
+    found = orphan(wanted, "c-1")
+    assert found is not None
+    assert found[0].path == left.path
+
+
 def test_a_seat_with_a_driver_is_no_orphan(wanted: Place, left: Folder, run: Run) -> None:
     with left.locked(DRIVER):
         assert orphan(wanted, None) is None

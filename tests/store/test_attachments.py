@@ -53,7 +53,12 @@ def changed(file: Path) -> None:
     file.write_bytes(CAT[:-1] + b"!")
 
 
-@pytest.mark.parametrize("harm", [gone, cut, changed])
+def a_pipe(file: Path) -> None:
+    file.unlink()
+    os.mkfifo(file, 0o600)
+
+
+@pytest.mark.parametrize("harm", [gone, cut, changed, a_pipe])
 async def test_bytes_that_are_not_what_they_were_are_not_there_and_doctor_can_see_it(
     store: Store, path: Path, harm: Callable[[Path], None]
 ) -> None:

@@ -166,6 +166,12 @@ def test_a_damaged_choice_is_refused(home: Path) -> None:
         opened(home)
 
 
+def test_a_pipe_in_the_place_of_a_choice_is_refused(home: Path) -> None:
+    os.mkfifo(home / "credentials.store", 0o600)
+    with pytest.raises(CredentialsUnsafeError, match="plain"):
+        opened(home)
+
+
 def test_a_choice_that_cannot_be_written_keeps_no_secret(home: Path) -> None:
     (home / "credentials.store").mkdir()
     with pytest.raises((CredentialsUnsafeError, StorageUnavailableError)):

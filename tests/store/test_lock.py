@@ -3,6 +3,7 @@
 import errno
 import fcntl
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,13 @@ def test_a_holder_that_has_not_told_its_name_yet_still_holds(
 ) -> None:
     if told is not None:
         (tmp_path / "run.json").write_text(told)
+    with Lock.acquire(tmp_path), pytest.raises(StateHeldError) as refused:
+        Lock.acquire(tmp_path)
+    assert refused.value.pid is None
+
+
+def test_a_pipe_in_the_place_of_the_run_file_hangs_nobody(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "run.json", 0o600)
     with Lock.acquire(tmp_path), pytest.raises(StateHeldError) as refused:
         Lock.acquire(tmp_path)
     assert refused.value.pid is None

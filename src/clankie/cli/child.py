@@ -41,7 +41,8 @@ def answering(url: str | None) -> bool:
 def ready_line() -> dict[str, object]:
     """What the running service said when it became ready."""
     try:
-        text = (Path(places.home()) / "run.json").read_text(encoding="utf-8")
+        file = Path(places.home()) / "run.json"
+        text = file.read_text(encoding="utf-8") if file.is_file() else ""
         return cast("dict[str, object]", json.loads(text))
     except (OSError, ValueError):
         return {"ready": True, "url": None}

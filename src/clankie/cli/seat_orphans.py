@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from clankie.seats import place as seat_places
 from clankie.seats import process, registration
-from clankie.seats.folder import Folder, NotASeatError
+from clankie.seats.folder import Folder, SeatFolderError
 from clankie.seats.launch import NEWEST
 
 if TYPE_CHECKING:
@@ -33,14 +33,14 @@ def orphan(wanted: Place, conversation: str | None) -> tuple[Folder, Place] | No
     found = above.iterdir() if above.is_dir() else ()
     for path in sorted(found, key=_age, reverse=True):
         folder = Folder(str(path))
-        seated = registration.seated(folder)
-        if seated is None or conversation not in {None, seated.conversation}:
-            continue
         grant = folder.file(registration.GRANT)
         environment = {**wanted.environment, "CLANKIE_SEAT_GRANT": grant}
         try:
+            seated = registration.seated(folder)
             place = seat_places.kept(folder, environment)
-        except NotASeatError:
+        except (SeatFolderError, OSError):
+            continue
+        if seated is None or conversation not in {None, seated.conversation}:
             continue
         if _meant(place, seated, wanted) and _left(folder, seated):
             return folder, place

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from clankie.cli.clean import line
 from clankie.host.clock import SystemClock, SystemIds
 from clankie.panes.tmux import TmuxPanes
+from clankie.seats.folder import SeatFolderError
 from clankie.seats.running import Tools
 
 if TYPE_CHECKING:
@@ -48,8 +49,8 @@ def _sayer(folder: Folder | None) -> Callable[[str], None]:
         sys.stderr.write(f"clankie: {words}\n")
         sys.stderr.flush()
         if folder is not None:
-            # A folder that was removed, or a full disk, ends nobody's session.
-            with suppress(OSError):
+            # A folder that was removed or is spoilt, or a full disk, ends nobody's session.
+            with suppress(OSError, SeatFolderError):
                 _append(folder, f"{clock.now().isoformat(timespec='seconds')} {words}\n")
 
     return say
@@ -59,7 +60,5 @@ def _append(folder: Folder, entry: str) -> None:
     kept = folder.get(LOG)
     if len(kept) > LARGEST:
         folder.put(LOG, kept[LARGEST // 2 :])
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
-    descriptor = os.open(folder.file(LOG), flags, 0o600)
-    with os.fdopen(descriptor, "ab") as file:
+    with os.fdopen(folder.appending(LOG), "ab") as file:
         file.write(entry.encode())

@@ -98,9 +98,7 @@ async def _look(panes: PaneHost, pane: str) -> None:
 
 def _driver(folder: Folder, place: Place) -> Json:
     """Start `clankie seat drive`, and wait until it is ready. Raises CommandError."""
-    log = os.open(
-        folder.file("driver.log"), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600
-    )
+    log = folder.appending("driver.log")
     try:
         process = subprocess.Popen(  # noqa: S603 - this program
             [*place.program, "seat", "drive", folder.path],

@@ -8,11 +8,14 @@
         offsets.json               how far each transcript was read (`tail`)
         pid                        the harness, where a pane started it
 
-Rule: nothing is ever read from a folder that others could write to, and no link is followed in it.
+Rule 1: nothing is read from a folder that others could write to, and no link is followed in it.
+Rule 2: only plain files are opened (`Folder.opened`): a pipe in the place of one would hang a hook,
+        and with it somebody's session.
 """
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -33,6 +36,9 @@ SOCKET: Final = "service.sock"
 PLACE: Final = "place.json"
 LARGEST: Final = 4 * 1024 * 1024
 _OTHERS: Final = 0o077
+_SAFELY: Final = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_STRANGE: Final = (errno.ELOOP, errno.EMLINK, errno.ENXIO, errno.EISDIR, errno.EOPNOTSUPP)
+"""What opening a link, a pipe without a reader, a socket or a folder fails with."""
 
 
 class SeatFolderError(Exception):
@@ -41,6 +47,16 @@ class SeatFolderError(Exception):
 
 class NotASeatError(SeatFolderError):
     """Nobody opened a seat here."""
+
+
+class StrangeFileError(SeatFolderError):
+    """A link, a pipe, a folder or somebody else's file stands in the place of one of ours."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(
+            f"{path} is not a plain file of yours. Remove it, and open the seat again."
+        )
+        self.path = path
 
 
 class Folder:
@@ -73,10 +89,28 @@ class Folder:
                 f"{self.path} is not a folder of yours alone. Remove it, and open the seat again."
             )
 
+    def opened(self, name: str, flags: int) -> int:
+        """A descriptor of a plain file of ours, 0600 where the flags make it; close it.
+
+        Raises StrangeFileError, FileNotFoundError.
+        """
+        path = self.file(name)
+        try:
+            descriptor = os.open(path, flags | _SAFELY, 0o600)
+        except OSError as error:
+            if error.errno in _STRANGE:
+                raise StrangeFileError(path) from error
+            raise
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid():
+            os.close(descriptor)
+            raise StrangeFileError(path)
+        return descriptor
+
     def get(self, name: str) -> bytes:
         """The content of a file; empty when there is none."""
         try:
-            descriptor = os.open(self.file(name), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            descriptor = self.opened(name, os.O_RDONLY)
         except FileNotFoundError:
             return b""
         with os.fdopen(descriptor, "rb") as file:
@@ -96,12 +130,15 @@ class Folder:
 
     def put(self, name: str, content: bytes) -> None:
         """As `write`, with bytes as they are."""
-        aside = self.file(f".{name}.{os.getpid()}")
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
-        descriptor = os.open(aside, flags, 0o600)
+        aside = f".{name}.{os.getpid()}"
+        descriptor = self.opened(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
-        os.replace(aside, self.file(name))
+        os.replace(self.file(aside), self.file(name))
+
+    def appending(self, name: str) -> int:
+        """A descriptor that writes behind what a file holds; close it."""
+        return self.opened(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 
     def remove(self, name: str) -> None:
         """Remove a file; one that is not there is fine."""
@@ -116,8 +153,7 @@ class Folder:
 
         Raises BlockingIOError: another one has it, and `wait` is False.
         """
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        descriptor = os.open(self.file(f"{name}.lock"), flags, 0o600)
+        descriptor = self.opened(f"{name}.lock", os.O_RDWR | os.O_CREAT)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
             yield

@@ -130,8 +130,7 @@ class Journal:
         return took
 
     def _append(self, line: bytes) -> None:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
-        descriptor = os.open(self._folder.file(TAKEN), flags, 0o600)
+        descriptor = self._folder.appending(TAKEN)
         try:
             os.write(descriptor, line)
             os.fsync(descriptor)

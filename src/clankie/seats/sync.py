@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from clankie.seats import journal, tail, wire
-from clankie.seats.folder import PLACE, Folder
+from clankie.seats.folder import PLACE, SEATS, Folder
 from clankie.seats.registration import ServiceRefusedError, post
 from clankie.seats.tail import Mark
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from clankie.seats.tail import Line
 
 # Hooks import this, and pathlib would cost them milliseconds.
-# ruff: noqa: PTH118, PTH208
+# ruff: noqa: PTH118
 
 OFFSETS: Final = "offsets.json"
 _DEFECTS: Final = frozenset({413, 422})
@@ -257,6 +257,6 @@ def _readers(folder: Folder, path: str) -> list[Folder]:
 
 
 def _others(folder: Folder) -> list[Folder]:
-    above = os.path.join(folder.home, "seats")
-    found = [Folder(os.path.join(above, name)) for name in os.listdir(above)]
+    with os.scandir(os.path.join(folder.home, SEATS)) as above:
+        found = [Folder(one.path) for one in above if one.is_dir(follow_symlinks=False)]
     return [one for one in found if one.path != folder.path]

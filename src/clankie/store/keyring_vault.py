@@ -172,6 +172,8 @@ class ChosenCredentials(FileCredentials):
         return self._keyring
 
     def _chosen_before(self) -> _Choice | None:
+        if self._choice_path.exists() and not self._choice_path.is_file():
+            raise CredentialsUnsafeError(self._choice_path, "it is not a plain file")
         try:
             return msgspec.json.decode(self._choice_path.read_bytes(), type=_Choice)
         except FileNotFoundError:

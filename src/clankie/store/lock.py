@@ -82,7 +82,8 @@ def _opened(home: Path) -> int:
 def _holder(home: Path) -> tuple[int | None, str | None]:
     """What the holder wrote about itself; it may not have got that far yet."""
     try:
-        told = json.loads((home / RUN).read_text(encoding="utf-8"))
+        run = home / RUN
+        told = json.loads(run.read_text(encoding="utf-8") if run.is_file() else "")
         return int(told["pid"]), str(told["url"])
     except (OSError, ValueError, KeyError, TypeError):
         return None, None

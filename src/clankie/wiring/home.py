@@ -46,7 +46,7 @@ def operator_token(home: Path, ids: Ids) -> str:
     """The operator's secret; made at the first start.
 
     Raises:
-        ConfigError: the file is a link, empty, readable by others, or cannot be made.
+        ConfigError: the file is no plain one, empty, readable by others, or cannot be made.
     """
     path = home / TOKEN_FILE
     if not os.path.lexists(path):
@@ -61,11 +61,16 @@ def read_operator_token(home: Path) -> str:
     """Read it, refusing a file that is not private. Raises ConfigError."""
     path = home / TOKEN_FILE
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
         raise ConfigError(f"The operator token {path} cannot be read: {error.strerror}.") from error
     with os.fdopen(descriptor, encoding="ascii") as file:
-        if stat.S_IMODE(os.fstat(file.fileno()).st_mode) & 0o077:
+        mode = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(mode):
+            raise ConfigError(
+                f"{path} is not a plain file. Remove it; the next start makes a new one."
+            )
+        if stat.S_IMODE(mode) & 0o077:
             raise ConfigError(f"Others can read {path}. Remove it; the next start makes a new one.")
         secret = file.read().strip()
     if not secret:

@@ -77,7 +77,8 @@ class PrivateFile(RotatingFileHandler):
     """A file of mode 0600 that is no link, and earlier ones beside it."""
 
     def _open(self) -> TextIOWrapper:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+        # Non-blocking: a pipe in its place must not hold a start.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK
         return os.fdopen(os.open(self.baseFilename, flags, 0o600), "a", encoding="utf-8")
 
 

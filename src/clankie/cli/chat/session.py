@@ -30,10 +30,12 @@ HISTORY_FILE = "chat-history"
 
 
 def private_history() -> FileHistory:
-    """What was typed before, in a file that only its owner can read."""
+    """What was typed before, in a file that only its owner can read. Raises CommandError."""
     path = Path(places.home()) / HISTORY_FILE
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise CommandError(f"{path} is not a plain file. Remove it.", code="history_unusable")
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
     try:
         os.fchmod(descriptor, 0o600)
     finally:

@@ -9,6 +9,7 @@ import signal
 from typing import TYPE_CHECKING, Any, Final
 
 from clankie.seats.claude.words import object_of
+from clankie.seats.folder import Folder
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
@@ -40,9 +41,10 @@ class Child:
     ) -> Child:
         """Start it in a group of its own, so that a person's Ctrl-C does not reach it first.
 
-        Raises OSError: there is no such program.
+        Raises OSError: there is no such program. StrangeFileError: `errors` is no plain file.
         """
-        descriptor = os.open(errors, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+        descriptor = Folder(str(errors.parent)).opened(errors.name, flags)
         try:
             process = await asyncio.create_subprocess_exec(
                 *argv,

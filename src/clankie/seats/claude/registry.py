@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from clankie.seats.claude.words import object_of
+from clankie.seats.folder import Folder, SeatFolderError
 from clankie.seats.process import started_at
 
 if TYPE_CHECKING:
@@ -68,12 +69,10 @@ def config(environment: Mapping[str, str]) -> str:
 def session(folder: str, pid: int) -> Session | None:
     """What the register says of a process; None where it says nothing, or of one that is gone."""
     try:
-        descriptor = os.open(
-            f"{folder}/sessions/{pid}.json", os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
-        )
+        descriptor = Folder(f"{folder}/sessions").opened(f"{pid}.json", os.O_RDONLY)
         with os.fdopen(descriptor, "rb") as file:
             row = object_of(json.loads(file.read(_LARGEST)))
-    except (OSError, ValueError):
+    except (OSError, ValueError, SeatFolderError):
         return None
     found = row.get("sessionId")
     if row.get("pid") != pid or not isinstance(found, str) or not _same(pid, row.get("procStart")):

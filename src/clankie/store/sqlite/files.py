@@ -42,8 +42,9 @@ class Files:
 
     def read(self, digest: str) -> bytes | None:
         """The bytes; None when they are not there or not what they were."""
+        place = self.place(digest)
         try:
-            data = self.place(digest).read_bytes()
+            data = place.read_bytes() if place.is_file() else b""
         except OSError:
             return None
         return data if sha256(data) == digest else None
