@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from clankie.core.conversation import SYSTEM, Turn, TurnPhase
-from clankie.core.delivery import OPEN_SEAT, SEAT, InputState, SeatState, seat_step
+from clankie.core.delivery import OPEN_SEAT, InputState, SeatState, seat_step
 from clankie.core.errors import TransitionRefusedError
 from clankie.core.receipt import explain
 from clankie.store.sqlite import attempts, events, heads, inputs, receipts
@@ -107,11 +107,6 @@ class Given:
     def open(self) -> bool:
         """Whether it has not ended."""
         return self.state in OPEN_SEAT
-
-    @property
-    def settled(self) -> bool:
-        """Whether nothing can come of it any more."""
-        return not SEAT[SeatState(self.state)]
 
 
 def read(run: Run, seat: str, delivery: str, n: int) -> Given | None:

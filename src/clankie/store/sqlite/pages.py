@@ -75,12 +75,12 @@ def take(tx: Transaction, seat: str, ask: Ask, *, limits: SeatLimits, budget: in
 def _again(tx: Transaction, seat: str, ask: Ask, limits: SeatLimits) -> list[SeatEvent] | None:
     """What this poll was given, as far as it is open yet; None when its id is free.
 
-    It is free before it was given anything, and again once all of that is settled. What became
-    uncertain meanwhile is not sent once more, nor what was refused.
+    It is free before it was given anything, and again once nothing of that is open any more. What
+    became uncertain meanwhile is not sent once more, nor what was refused.
     """
     span = handoffs.of_poll(tx.run, seat, ask)
     rows = given.page(tx.run, seat, ask.binding, ask.poll_id)
-    if (span is None or span.state not in IN_FLIGHT) and all(one.settled for one in rows):
+    if (span is None or span.state not in IN_FLIGHT) and not any(one.open for one in rows):
         return None
     told = [span] if span is not None and span.state == SpanState.ATTEMPTING else []
     return [
