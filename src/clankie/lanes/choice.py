@@ -120,7 +120,7 @@ class Chooser:
             at = endpoint(models)
         except ModelUnknownError:
             return None
-        if self._keys(at.origin).get(at.provider) != _ENVIRONMENT:
+        if self._keys().get((at.provider, at.origin)) != _ENVIRONMENT:
             return None
         return (
             f"Turns now use {models.model} with a key found in the environment of the service. It "
@@ -137,7 +137,7 @@ class Chooser:
         except ModelUnknownError as error:
             ready, sentence = False, error.detail
         else:
-            if at.own and PROVIDERS[provider].paid and provider not in self._keys(at.origin):
+            if at.own and PROVIDERS[provider].paid and (provider, at.origin) not in self._keys():
                 ready = False
                 sentence = f"{models.model} is set, but there is no key. Store one: {at.remedy}."
         return ModelChoice(
@@ -148,19 +148,16 @@ class Chooser:
             sentence=sentence,
         )
 
-    def _keys(self, origin: str) -> Mapping[str, str]:
-        """For each name with a key for this origin: where the key is kept."""
-        return {
-            one.name: one.source
-            for one in self.credentials.list()
-            if origin_of(one.origin) == origin
-        }
+    def _keys(self) -> Mapping[tuple[str, str], str]:
+        """For each name with a key, and the origin it is for: where the key is kept."""
+        return {(one.name, origin_of(one.origin)): one.source for one in self.credentials.list()}
 
     def _with_keys(self) -> Iterator[ModelChoice]:
         """A provider for each key; both ways to OpenAI count once."""
         seen: set[str] = set()
+        keys = self._keys()  # once: to list them may open a file
         for provider, facts in PROVIDERS.items():
-            kept = self._keys(home(provider)).get(provider) if facts.usual else None
+            kept = keys.get((provider, home(provider))) if facts.usual else None
             if kept is None or home(provider) in seen:
                 continue
             seen.add(home(provider))

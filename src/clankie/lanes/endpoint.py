@@ -6,6 +6,7 @@ plain http to another machine.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from enum import StrEnum
 from ipaddress import ip_address
@@ -133,6 +134,7 @@ def endpoint(models: Models) -> Endpoint:
     )
 
 
+@functools.cache
 def home(provider: str) -> str:
     """The origin of a provider of ours."""
     parts = urlsplit(PROVIDERS[provider].base)
