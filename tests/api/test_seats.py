@@ -104,7 +104,7 @@ async def test_a_process_that_is_no_relative_of_the_session_gets_no_seat(served:
     finally:
         process.kill()
         await process.wait()
-    grant = await granted(served.api, new=True)
+    grant = await granted(served.api, new=True, request_id="r-1")
     status, refused = await registered(served, offered(grant["grant"], pid=2**22 - 3))
     assert status in {403, 410}, refused
 
@@ -127,8 +127,38 @@ async def test_without_a_conversation_only_a_free_head_is_granted(api: Api) -> N
     left = await api.post(GRANTS, {"harness": "codex", "expected": None})
     assert (left.status, left.json["current"]) == (409, bridge.seat)
     assert (await granted(api))["conversation"] == HEAD  # it is silent, and gives way
-    fresh = await granted(api, new=True)
+    fresh = await granted(api, new=True, request_id="r-1")
     assert fresh["conversation"] != HEAD
+
+
+async def test_asking_again_for_a_conversation_of_its_own_makes_no_second_one(
+    served: Served,
+) -> None:
+    api = served.api
+    first = await granted(api, new=True, request_id="r-1")
+    await api.hall.clock.advance(90)  # its name says when it was made
+    path = f"/v1/conversations/{first['conversation']}"
+    await api.ask("PATCH", path, {"name": "mine", "expected_revision": 0})
+    again = await granted(api, new=True, request_id="r-1")
+    assert again["conversation"] == first["conversation"]
+    assert again["grant"] != first["grant"]
+    other = await granted(api, new=True, request_id="r-2")
+    assert other["conversation"] != first["conversation"]
+    named = {"request_id": "r-1", "name": "another", "kind": "global"}
+    assert (await api.post("/v1/conversations", named)).status == 201, "not a seat's request"
+    status, made = await registered(served, offered(again["grant"]))
+    assert (status, made["conversation"]) == (201, first["conversation"])
+
+
+async def test_a_conversation_of_its_own_needs_a_request_id(api: Api) -> None:
+    bodies: list[dict[str, Any]] = [{"new": True}, {"new": True, "request_id": None}]
+    for body in bodies:
+        refused = await api.post(GRANTS, {"harness": "claude", **body})
+        assert (refused.status, refused.code) == (422, "invalid_field")
+        assert refused.json["errors"][0]["path"] == "request_id"
+    for name in ("", "a b", "a/b", "x" * 129):
+        refused = await api.post(GRANTS, {"harness": "claude", "new": True, "request_id": name})
+        assert refused.code == "invalid_field"
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,32 @@ def test_a_message_is_tried_again_under_the_same_id(trouble: CommandError) -> No
     assert service.calls[0].body == service.calls[2].body
 
 
+@pytest.mark.parametrize("trouble", [LOST, problem(503, "commit_unknown")])
+def test_what_is_made_once_is_asked_for_again_with_the_same_body(trouble: CommandError) -> None:
+    pauses: list[float] = []
+    service = Scripted(trouble, DOWN, {"grant": "g"})
+    body = {"request_id": "r-1", "new": True}
+    assert client(service, pauses).insist("/v1/seats/grants", body) == {"grant": "g"}
+    assert [call.body for call in service.calls] == [body] * 3
+    assert pauses == [0.2, 0.5]
+
+
+@pytest.mark.parametrize("trouble", [DOWN, problem(409, "attachment_conflict")])
+def test_where_nobody_listens_or_it_was_refused_nothing_is_asked_again(
+    trouble: CommandError,
+) -> None:
+    service = Scripted(trouble)
+    with pytest.raises(type(trouble)):
+        client(service).insist("/v1/seats/grants", {})
+
+
+def test_what_never_comes_back_is_not_asked_for_ever() -> None:
+    service = Scripted(*[LOST] * 6)
+    with pytest.raises(ConnectionLostError):
+        client(service).insist("/v1/seats/grants", {})
+    assert not service.answers
+
+
 @pytest.mark.parametrize("code", ["delivery_conflict", "revision_conflict", "conversation_closed"])
 def test_a_refusal_is_final(code: str) -> None:
     service = Scripted(problem(409, code))

@@ -45,6 +45,9 @@ class FakeRemote:
     async def post(self, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
         return await self.call(Call(method="POST", path=path, body=body or {}))
 
+    async def insist(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        return await self.post(path, body)
+
     async def patch(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         return await self.call(Call(method="PATCH", path=path, body=body))
 

@@ -51,13 +51,31 @@ SeatName = Annotated[str, Field(min_length=1, max_length=128)]
 class GrantBody(Body):
     """What a seat is opened for. Without a conversation: the head, if no live seat has it.
 
-    `expected`: the seat that it may replace there; null: none.
+    `expected`: the seat that it may replace there; null: none. `new`: for a conversation made now;
+    the same `request_id` again makes no second one, and gives another grant for it.
     """
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "anyOf": [
+                {"properties": {"new": {"const": False}}},
+                {"required": ["request_id"], "properties": {"request_id": {"type": "string"}}},
+                {"required": ["conversation"], "properties": {"conversation": {"type": "string"}}},
+            ]
+        }
+    )
 
     harness: Harness
     conversation: Conversation | None = None
     new: bool = False
+    request_id: str | None = Field(default=None, pattern=r"^[A-Za-z0-9._:-]{1,128}$")
     expected: SeatName | None = None
+
+    def checked(self) -> GrantBody:
+        """This. Raises InvalidFieldError: a conversation is to be made, under no request id."""
+        if self.new and self.conversation is None and self.request_id is None:
+            raise InvalidFieldError("request_id", "given for a new conversation")
+        return self
 
 
 class NativeBody(Body):

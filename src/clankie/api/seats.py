@@ -35,10 +35,11 @@ async def make_grant(call: Asked, body: GrantBody) -> Json:
     named = "expected" in body.model_fields_set
     grant, secret = await grants.issue(
         call.house,
-        conversation=body.conversation,
+        conversation=body.checked().conversation,
         harness=body.harness,
         uid=os.getuid(),
         new=body.new,
+        request_id=body.request_id,
         expected=body.expected if named else grants.UNSET,
     )
     made = {

@@ -104,6 +104,22 @@ class Client:
         """POST a JSON object to a path."""
         return self.call(Call(method="POST", path=path, body=body or {}))
 
+    def insist(self, path: str, body: Json) -> Json:
+        """POST what makes something once under its request id: a lost answer is asked for again.
+
+        Raises CommandError: as at the last try. Where nobody listens there is no second one.
+        """
+        tries = 0
+        while True:
+            try:
+                return self.post(path, body)
+            except CommandError as error:
+                pause = again(error, tries)
+                if pause is None:
+                    raise
+                self._pause(pause)
+                tries += 1
+
     def patch(self, path: str, body: Json) -> Json:
         """PATCH a path."""
         return self.call(Call(method="PATCH", path=path, body=body))
@@ -142,6 +158,17 @@ class Client:
         if unknown:
             raise UnconfirmedSendError(send.delivery_id, error.detail.rstrip(".")) from error
         raise error
+
+
+def again(error: CommandError, tries: int) -> float | None:
+    """Seconds until what is safe to repeat is tried again, after so many tries before this one.
+
+    None: not at all.
+    """
+    unsent = isinstance(error, ServiceDownError) and tries == 0
+    if unsent or not temporary(error) or tries >= len(WAITS):
+        return None
+    return _wait(error, tries)
 
 
 def _wait(error: CommandError, attempt: int) -> float:

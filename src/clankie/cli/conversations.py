@@ -74,7 +74,7 @@ def new(frame: Frame, name: str, directory: Path | None) -> None:
     body: Json = {"request_id": new_delivery_id(), "name": name, "kind": "global"}
     if directory is not None:
         body |= {"kind": "workspace", "directory": str(directory)}
-    made = frame.client.post("/v1/conversations", body)
+    made = frame.client.insist("/v1/conversations", body)
     frame.done(
         made, f"Made {made['name']} ({made['id']}). Open it with `clankie chat {made['id']}`."
     )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from clankie.cli import places, reads
 from clankie.cli.checks import install_tmux
-from clankie.cli.client import segment
+from clankie.cli.client import new_delivery_id, segment
 from clankie.cli.failures import CommandError
 from clankie.cli.seat_orphans import orphan
 from clankie.cli.seat_start import run
@@ -141,11 +141,13 @@ def _environment() -> dict[str, str]:
 
 def _granted(frame: Frame, adapter: Adapter, place: Place, wanted: Wanted) -> tuple[Place, Folder]:
     body: Json = {"harness": wanted.harness, "new": wanted.new}
+    if wanted.new:
+        body["request_id"] = new_delivery_id()
     if wanted.conversation is not None:
         body["conversation"] = place.conversation
     if wanted.replace is not None:
         body["expected"] = wanted.replace
-    grant = frame.client.post("/v1/seats/grants", body)
+    grant = frame.client.insist("/v1/seats/grants", body)
     place = replace(place, conversation=str(grant["conversation"]))
     folder = made(places.home(), place.folder.name)
     declared = adapter.declaration(headless=wanted.headless)

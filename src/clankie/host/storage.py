@@ -67,13 +67,17 @@ class EventPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewConversation:
-    """A conversation to make. The same `request_id` makes it once."""
+    """A conversation to make. The same `request_id` makes it once.
+
+    `any_name`: nobody chose its name, so a repetition finds it whatever it is called now.
+    """
 
     id: str
     request_id: str
     name: str
     kind: Kind
     directory: str | None = None
+    any_name: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

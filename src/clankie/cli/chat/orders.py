@@ -77,7 +77,7 @@ async def _help(desk: Desk, rest: str) -> list[Line]:
 async def _new(desk: Desk, rest: str) -> list[Line]:
     name = _needed(rest, "/new NAME")
     body: Json = {"request_id": new_delivery_id(), "name": name, "kind": "global"}
-    made = await desk.remote.post("/v1/conversations", body)
+    made = await desk.remote.insist("/v1/conversations", body)
     await desk.switch(str(made["id"]))
     return []
 

@@ -11,8 +11,13 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import httpx2
 
-from clankie.cli.client import items, segment
-from clankie.cli.failures import ConnectionLostError, ProblemError, ServiceDownError
+from clankie.cli.client import again, items, segment
+from clankie.cli.failures import (
+    CommandError,
+    ConnectionLostError,
+    ProblemError,
+    ServiceDownError,
+)
 from clankie.cli.wire import NOT_RUNNING, Address, Call, Json, problem_of
 
 if TYPE_CHECKING:
@@ -77,6 +82,19 @@ class Remote:
     async def post(self, path: str, body: Json | None = None) -> Json:
         """POST a JSON object to a path."""
         return await self.call(Call(method="POST", path=path, body=body or {}))
+
+    async def insist(self, path: str, body: Json) -> Json:
+        """As `post`, with what makes something once under its request id: see Client.insist."""
+        tries = 0
+        while True:
+            try:
+                return await self.post(path, body)
+            except CommandError as error:
+                pause = again(error, tries)
+                if pause is None:
+                    raise
+                await asyncio.sleep(pause)
+                tries += 1
 
     async def patch(self, path: str, body: Json) -> Json:
         """PATCH a path."""

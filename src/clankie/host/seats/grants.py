@@ -11,8 +11,8 @@ from clankie.core.driver import Presence
 from clankie.core.errors import ShuttingDownError
 from clankie.core.ids import HEAD
 from clankie.core.seat_errors import AttachmentConflictError
-from clankie.host import conversations
 from clankie.host.seatstore import Grant
+from clankie.host.storage import NewConversation
 from clankie.host.tokens import digest
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ UNSET: Final = Unset.UNSET
 """The caller names no seat that it may replace: only one that is not there any more is."""
 
 
-async def issue(
+async def issue(  # noqa: PLR0913 - what a client asks for, member by member
     house: House,
     *,
     conversation: str | None,
@@ -37,10 +37,13 @@ async def issue(
     uid: int,
     new: bool,
     expected: str | Literal[Unset.UNSET] | None,
+    request_id: str | None = None,
 ) -> tuple[Grant, str]:
     """A grant and its secret, which is returned here and nowhere else.
 
-    Without a conversation it is for the head, or for a fresh conversation when `new` says so.
+    Without a conversation it is for the head, or for a fresh conversation when `new` says so. The
+    same `request_id` again is another grant for the conversation that it made: of the first one
+    nothing but a hash is left, and an unused one dies by itself.
 
     Raises:
         ConversationNotFoundError, ConversationClosedError.
@@ -48,7 +51,7 @@ async def issue(
     """
     if house.stopping:
         raise ShuttingDownError
-    place = conversation or (await _fresh(house, harness) if new else HEAD)
+    place = conversation or (await _fresh(house, harness, request_id) if new else HEAD)
     grant = Grant(
         secret_sha256=digest(secret := house.ids.secret()),
         conversation=place,
@@ -73,14 +76,16 @@ def _expected(house: House, place: str, expected: str | Literal[Unset.UNSET] | N
     return current
 
 
-async def _fresh(house: House, harness: str) -> str:
+async def _fresh(house: House, harness: str, request_id: str | None) -> str:
     when = timestamp(house.clock.now())[:16].replace("T", " ")
-    made, _ = await conversations.create(
-        house,
-        request_id=house.ids.new("seat"),
+    # A hash, so that it is nobody's request id for a conversation without a seat.
+    request = house.ids.new("seat") if request_id is None else f"seat-{digest(request_id)}"
+    new = NewConversation(
+        id=house.ids.new("c"),
+        request_id=request,
         name=f"{harness} {when}",
         kind=Kind.GLOBAL,
-        directory=None,
-        by=OPERATOR,
+        any_name=True,
     )
+    made, _ = await house.store.conversations.create(new, OPERATOR)
     return made.id

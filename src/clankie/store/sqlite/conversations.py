@@ -81,7 +81,8 @@ def create(tx: Transaction, new: NewConversation) -> tuple[Conversation, bool]:
     row = tx.row(_BY_REQUEST, (new.request_id,))
     if row is not None:
         made = Head(*row)
-        if (made.name, made.kind, made.directory) != (new.name, new.kind, new.directory):
+        name = made.name if new.any_name else new.name
+        if (made.name, made.kind, made.directory) != (name, new.kind, new.directory):
             raise DeliveryConflictError(new.request_id)
         return made.value(), False
     tx.run(_INSERT, (new.id, new.request_id, new.name, new.kind, new.directory, tx.at))
