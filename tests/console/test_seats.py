@@ -79,6 +79,9 @@ def test_a_turn_that_a_harness_ends_without_a_word_is_delivered_and_not_answered
     seat.ack(event)
     seat.sync(seat.shows(event, "just do it"), activity="responding")
     seat.sync(activity="waiting")
+    # Its answer may still come, but not after somebody has said something else there.
+    expect(standing(screen, "just do it")).to_contain_text("In the transcript of Claude Code")
+    seat.sync(seat.row("user", "and now this"), activity="responding")
     expect(standing(screen, "just do it")).to_contain_text("Delivered to Claude Code")
     screen.page.reload()
     expect(standing(screen, "just do it")).to_contain_text("Delivered to Claude Code")

@@ -10,7 +10,7 @@ from clankie.core.ids import HEAD
 from clankie.core.seat import Activity, EntryKind
 from clankie.host.seatstore import Synced
 from clankie.host.storage import Store
-from contracts.seat_kit import BRIDGE, seated, state, taken
+from contracts.seat_kit import BRIDGE, occupant, seated, state, taken
 from contracts.store_handoff import one_handoff, ran
 from contracts.store_kit import World, log
 from contracts.store_transcripts import proving, row, synced
@@ -137,3 +137,56 @@ async def test_words_before_those_of_a_message_are_no_answer_to_it(
     await says(store, world, "r-4", "The second answer")
     assert await state(store, "m-2") == ENDED
     assert await answer(store, "m-2") == "The second answer"
+
+
+async def test_a_turn_that_said_nothing_gets_no_later_turns_answer(
+    store: Store, world: World
+) -> None:
+    # proves: SEAT-15, FENCE-7
+    standing = await seated(store, world)
+    now = world.clock.now()
+    event = await taken(store, standing, "m-1")
+    await synced(store, proving("r-1", now, event), activity=Activity.RESPONDING)
+    await synced(store, activity=Activity.WAITING)
+    assert await state(store, "m-1") == ACCEPTED
+    await synced(store, row("r-2", now, text="By hand"), activity=Activity.RESPONDING)
+    assert await state(store, "m-1") == ENDED
+    await says(store, world, "r-3", "To the person")
+    assert await answer(store, "m-1") is None
+
+
+async def test_an_answer_that_is_written_after_the_end_of_its_turn_is_told_counts(
+    store: Store, world: World
+) -> None:
+    # proves: SEAT-15
+    standing = await seated(store, world)
+    now = world.clock.now()
+    first = await taken(store, standing, "m-1")
+    await synced(store, proving("r-1", now, first), activity=Activity.WAITING)
+    await synced(store, row("r-2", now, EntryKind.ASSISTANT, text="The first answer"))
+    assert await state(store, "m-1") == ACCEPTED
+    second = await taken(store, standing, "m-2")
+    await synced(store, proving("r-3", now, second), activity=Activity.RESPONDING)
+    await says(store, world, "r-4", "The second answer")
+    assert [await answer(store, name) for name in ("m-1", "m-2")] == [
+        "The first answer",
+        "The second answer",
+    ]
+
+
+async def test_another_session_of_a_seat_answers_nothing_that_the_one_before_was_given(
+    store: Store, world: World
+) -> None:
+    # proves: SEAT-15, FENCE-7
+    standing = await seated(store, world)
+    now = world.clock.now()
+    event = await taken(store, standing, "m-1")
+    await synced(store, proving("r-1", now, event), activity=Activity.RESPONDING)
+    await store.seats.occupied("s-1", occupant("n-2"))
+    for n, text in enumerate(("Anew", "And on")):
+        typed = row(f"r-{n}", now, text="By hand")
+        said = row(f"r-{n}-a", now, EntryKind.ASSISTANT, text=text)
+        await synced(store, typed, said, activity=Activity.WAITING, session="n-2")
+    assert await state(store, "m-1") == ACCEPTED
+    await store.mail.lapse("s-1", "m-1", 1)
+    assert await answer(store, "m-1") is None

@@ -191,5 +191,5 @@ def test_what_a_seat_watches_is_told_once_whoever_dies(place: Place, point: str)
 
 
 def _settled(service: Service, seat: ScriptedSeat, event: dict[str, Any]) -> None:
-    seat.sync(seat.shows(event, "watched"), activity="waiting")
+    seat.sync(seat.shows(event, "watched"), seat.row("assistant", "seen"), activity="waiting")
     assert service.client.known(event["id"])["state"] == "settled"

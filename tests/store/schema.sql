@@ -106,6 +106,7 @@ CREATE TABLE "attempt" (
   steer INTEGER NOT NULL DEFAULT 0 CHECK (steer = 0 OR steer = 1),
   acknowledged_at INTEGER,
   proof TEXT,
+  shown_in INTEGER REFERENCES native_session (n),
   shown_cursor INTEGER,
   stop_asked INTEGER NOT NULL DEFAULT 0 CHECK (stop_asked = 0 OR stop_asked = 1),
   UNIQUE (delivery, n),
@@ -122,7 +123,7 @@ CREATE TABLE "attempt" (
   CHECK (seat IS NULL OR (asked_at IS NULL) = (poll_id IS NULL)),
   CHECK ((poll_id IS NULL) = (binding IS NULL) AND (poll_id IS NULL) = (place IS NULL)),
   CHECK (seat IS NOT NULL OR (poll_id IS NULL AND acknowledged_at IS NULL AND proof IS NULL)),
-  CHECK ((proof IS NULL) = (shown_cursor IS NULL)),
+  CHECK ((proof IS NULL) = (shown_in IS NULL) AND (proof IS NULL) = (shown_cursor IS NULL)),
   CHECK (seat IS NULL OR (usage IS NULL AND end_cursor IS NULL))
 ) STRICT, WITHOUT ROWID
 
@@ -239,6 +240,7 @@ CREATE TABLE native_session (
   since INTEGER NOT NULL,
   retired_at INTEGER,
   answer_cursor INTEGER,
+  rested INTEGER NOT NULL DEFAULT 0 CHECK (rested = 0 OR rested = 1),
   UNIQUE (harness, session)
 ) STRICT
 

@@ -24,7 +24,7 @@ _COLUMNS: Final = (
     "id, delivery, (SELECT id FROM conversation WHERE n = attempt.conversation), n, state, seat, "
     "occupant, node, started_at, asked_at, ended_at, code, joined, start_cursor, binding, poll_id, "
     "place, steer, acknowledged_at, proof, "
-    "shown_cursor, stop_asked"
+    "shown_in, shown_cursor, stop_asked"
 )
 _BY_NUMBER: Final = f"""
 SELECT {_COLUMNS} FROM attempt WHERE delivery = ? AND n = ? AND seat = ?"""
@@ -54,7 +54,7 @@ VALUES (?, ?, ?, ?, 'offered', ?, ?, ?, ?, ?)"""
 _MOVE: Final = """
 UPDATE attempt SET state = ?, asked_at = ?, ended_at = ?, code = ?, joined = ?, start_cursor = ?,
   binding = ?, poll_id = ?, place = ?, steer = ?, acknowledged_at = ?, proof = ?,
-  shown_cursor = ?
+  shown_in = ?, shown_cursor = ?
 WHERE id = ? AND state = ?"""
 _STOP: Final = f"UPDATE attempt SET stop_asked = 1 WHERE (id = ? OR joined = ?) AND {attempts.OPEN}"
 
@@ -77,7 +77,8 @@ _PHASES: Final = {
 class Given:
     """An attempt's row. `joined`: the attempt of the event under whose id it was handed over.
 
-    `shown_cursor`: where the log ended when a row showed its words; an answer to it stands behind.
+    `shown_in`, `shown_cursor`: the session in which a row showed its words, and where the log ended
+    then; an answer to it is of that session and stands behind.
     """
 
     id: str
@@ -100,6 +101,7 @@ class Given:
     steer: int = 0
     acknowledged_at: int | None = None
     proof: str | None = None
+    shown_in: int | None = None
     shown_cursor: int | None = None
     stop_asked: int = 0
 
@@ -231,6 +233,7 @@ def _write(
         given.steer,
         given.acknowledged_at,
         given.proof,
+        given.shown_in,
         given.shown_cursor,
         given.id,
         before,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from clankie.store.sqlite.unit import Transaction
 
 _KNOWN: Final = """
-SELECT n, conversation, retired_at, answer_cursor FROM native_session
+SELECT n, conversation, retired_at, answer_cursor, rested FROM native_session
 WHERE harness = ? AND session = ?"""
 _HOME: Final = """
 SELECT (SELECT id FROM conversation WHERE n = native_session.conversation) FROM native_session
@@ -26,6 +26,7 @@ _PIN: Final = """
 INSERT INTO native_session (harness, session, conversation, since) VALUES (?, ?, ?, ?)
 RETURNING n"""
 _ANSWERED: Final = "UPDATE native_session SET answer_cursor = ? WHERE n = ?"
+_RESTS: Final = "UPDATE native_session SET rested = ? WHERE n = ?"
 _RETIRE: Final = """
 UPDATE native_session SET retired_at = ? WHERE conversation = ? AND retired_at IS NULL"""
 # The one that sits there, although it has not written yet.
@@ -42,10 +43,14 @@ _STANDS: Final = "UPDATE native_entry SET cursor = ? WHERE session = ? AND id = 
 
 @dataclass(slots=True)
 class Session:
-    """One that may write to its conversation."""
+    """One that may write to its conversation.
+
+    `rested`: the end of a turn was told since somebody last said something to it.
+    """
 
     n: int
     answer_cursor: int | None = None
+    rested: int = 0
 
 
 def home(tx: Transaction, harness: str, session: str) -> str | None:
@@ -63,10 +68,10 @@ def _find(tx: Transaction, head: Head, harness: str, session: str) -> Session | 
     row = tx.row(_KNOWN, (harness, session))
     if row is None:
         return None
-    n, conversation, retired_at, answer_cursor = row
+    n, conversation, retired_at, answer_cursor, rested = row
     if conversation != head.n or retired_at is not None:
         raise SessionConflictError(session)
-    return Session(n, answer_cursor)
+    return Session(n, answer_cursor, rested)
 
 
 def pin(tx: Transaction, head: Head, harness: str, session: str) -> Session:
@@ -91,6 +96,12 @@ def answered(tx: Transaction, session: Session, cursor: int) -> None:
     """Where its newest answer stands."""
     session.answer_cursor = cursor
     tx.run(_ANSWERED, (cursor, session.n))
+
+
+def rests(tx: Transaction, session: Session, *, rested: bool) -> None:
+    """Its turn is over, or somebody says something to it."""
+    session.rested = int(rested)
+    tx.run(_RESTS, (session.rested, session.n))
 
 
 def retire(tx: Transaction, head: Head) -> None:

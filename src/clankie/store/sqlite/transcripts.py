@@ -7,8 +7,9 @@ Rule 2: a usage limit ends what the harness had taken as failed. What it may not
 Rule 3: an end without an answer that the harness reports (an interrupt, an error) is for what the
         turn that runs in that session has, and for nothing else.
 Rule 4: when the session that holds the turn waits again, what wanted no reply is over: where a row
-        showed its words, and an answer stands behind that row. An end tells of no more than that:
-        it may be of the turn before, told late. What no row shows is left to its deadline.
+        of that session showed its words, and an answer stands behind that row. Without one it is
+        over as soon as somebody says something else: an end may be that of the turn before, told
+        late, or come before the answer does. What no row shows is left to its deadline.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from clankie.store.sqlite import (
     seats,
     sessions,
 )
+from clankie.store.sqlite.answers import NO_ANSWER
 from clankie.store.sqlite.values import moment
 
 if TYPE_CHECKING:
@@ -139,6 +141,8 @@ def _place(tx: Transaction, seat: str, session_id: str) -> tuple[Seat, str]:
 
 
 def _take(batch: _Sync, entry: Entry) -> None:
+    if entry.kind is EntryKind.USER and batch.session.rested:
+        _next_turn(batch)
     stands = _proven(batch, entry)
     if stands is None:
         stands = _said(batch, entry)
@@ -241,7 +245,7 @@ def _span_proven(batch: _Sync, entry: Entry, span: handoffs.Span) -> int | None:
 
 def _accept(batch: _Sync, one: Given, proof: str) -> None:
     for it in (*given.members(batch.tx.run, one), one):
-        it.proof, it.shown_cursor = proof, batch.head.cursor
+        it.proof, it.shown_in, it.shown_cursor = proof, batch.session.n, batch.head.cursor
         it.acknowledged_at = it.acknowledged_at or batch.tx.at
         given.move(batch.tx, batch.head, it, SeatState.ACCEPTED)
     handoffs.drives(batch.tx, batch.head, one.start_cursor or 0)
@@ -277,21 +281,46 @@ def _hear(batch: _Sync, session_id: str, activity: Activity | None) -> None:
 
 
 def _turn_over(batch: _Sync) -> None:
-    """What wanted no reply and was answered is over; the newest answer is the answer to it."""
-    answer = batch.session.answer_cursor
-    for one in batch.mine():
-        if not _answered(batch, one, answer):
-            continue
-        it = inputs.read(batch.tx, one.delivery)
-        it.reply_cursor = answer
-        given.move_with(batch.tx, batch.head, one, it, SeatState.DELIVERED)
+    """What was answered is over; the newest answer is the answer to it."""
+    sessions.rests(batch.tx, batch.session, rested=True)
+    for one in _shown(batch):
+        answer = _answer(batch, one)
+        if answer is not None:
+            _ends(batch, one, answer)
 
 
-def _answered(batch: _Sync, one: Given, answer: int | None) -> bool:
-    """Whether its words stand in the transcript, and words of the harness behind them."""
-    if one.state != SeatState.ACCEPTED or answer is None or answer <= (one.shown_cursor or 0):
-        return False
-    return not wants_reply(Origin(inputs.read(batch.tx, one.delivery).origin))
+def _next_turn(batch: _Sync) -> None:
+    """A turn that was told to be over is not gone on with: what was not answered by it will not be.
+
+    An answer that was written after its end was told counts.
+    """
+    sessions.rests(batch.tx, batch.session, rested=False)
+    for one in _shown(batch):
+        _ends(batch, one, _answer(batch, one))
+
+
+def _shown(batch: _Sync) -> list[Given]:
+    """What this session's rows have shown, and what its turn is all the answer to."""
+    return [
+        one
+        for one in batch.mine()
+        if one.state == SeatState.ACCEPTED
+        and one.shown_in == batch.session.n
+        and not wants_reply(Origin(inputs.read(batch.tx, one.delivery).origin))
+    ]
+
+
+def _answer(batch: _Sync, one: Given) -> int | None:
+    """Where the newest words of the harness stand that come behind its own."""
+    newest = batch.session.answer_cursor
+    return newest if newest is not None and newest > (one.shown_cursor or 0) else None
+
+
+def _ends(batch: _Sync, one: Given, answer: int | None) -> None:
+    it = inputs.read(batch.tx, one.delivery)
+    it.reply_cursor = answer
+    code = None if answer is not None else NO_ANSWER
+    given.move_with(batch.tx, batch.head, one, it, SeatState.DELIVERED, code)
 
 
 def projected(tx: Transaction, seat: str, session_id: str, cursor: int) -> None:

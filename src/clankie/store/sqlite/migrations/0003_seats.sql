@@ -94,7 +94,8 @@ CREATE TABLE seat_grant (
 -- an input open. binding and poll_id: who was given it, in which page, at which place of the page;
 -- steer: it was to join the turn that ran. stop_asked: the owner wants it to end.
 -- start_cursor and end_cursor: the turns that say that it began, and (of the service lane) ended.
--- shown_cursor: the end of the log when a row of the transcript showed its words.
+-- shown_in and shown_cursor: the session in which a row of the transcript showed its words, and the
+-- end of the log then.
 CREATE TABLE attempt_anew (
   id TEXT NOT NULL PRIMARY KEY,
   delivery TEXT NOT NULL REFERENCES input (id),
@@ -122,6 +123,7 @@ CREATE TABLE attempt_anew (
   steer INTEGER NOT NULL DEFAULT 0 CHECK (steer = 0 OR steer = 1),
   acknowledged_at INTEGER,
   proof TEXT,
+  shown_in INTEGER REFERENCES native_session (n),
   shown_cursor INTEGER,
   stop_asked INTEGER NOT NULL DEFAULT 0 CHECK (stop_asked = 0 OR stop_asked = 1),
   UNIQUE (delivery, n),
@@ -138,7 +140,7 @@ CREATE TABLE attempt_anew (
   CHECK (seat IS NULL OR (asked_at IS NULL) = (poll_id IS NULL)),
   CHECK ((poll_id IS NULL) = (binding IS NULL) AND (poll_id IS NULL) = (place IS NULL)),
   CHECK (seat IS NOT NULL OR (poll_id IS NULL AND acknowledged_at IS NULL AND proof IS NULL)),
-  CHECK ((proof IS NULL) = (shown_cursor IS NULL)),
+  CHECK ((proof IS NULL) = (shown_in IS NULL) AND (proof IS NULL) = (shown_cursor IS NULL)),
   CHECK (seat IS NULL OR (usage IS NULL AND end_cursor IS NULL))
 ) STRICT, WITHOUT ROWID;
 INSERT INTO attempt_anew (id, delivery, conversation, n, state, node, token, started_at, asked_at,
@@ -189,7 +191,7 @@ CREATE INDEX span_ended ON span (ended_at) WHERE ended_at IS NOT NULL;
 CREATE INDEX span_under_way ON span (asked_at) WHERE content IS NOT NULL;
 
 -- A harness's own session: pinned to the first conversation that it wrote to. answer_cursor: where
--- its newest answer stands.
+-- its newest answer stands. rested: the end of a turn was told since its last words of anybody.
 CREATE TABLE native_session (
   n INTEGER PRIMARY KEY,
   harness TEXT NOT NULL,
@@ -198,6 +200,7 @@ CREATE TABLE native_session (
   since INTEGER NOT NULL,
   retired_at INTEGER,
   answer_cursor INTEGER,
+  rested INTEGER NOT NULL DEFAULT 0 CHECK (rested = 0 OR rested = 1),
   UNIQUE (harness, session)
 ) STRICT;
 CREATE INDEX native_session_there ON native_session (conversation) WHERE retired_at IS NULL;
