@@ -9,7 +9,7 @@ import pytest
 
 from clankie.core.admission import Mode, Reach
 from clankie.core.conversation import Kind
-from clankie.core.delivery import InputState, SeatState
+from clankie.core.delivery import InputState, SeatState, ServiceState
 from clankie.core.errors import ConversationClosedError, ConversationNotFoundError
 from clankie.core.ids import HEAD
 from clankie.core.seat import Capabilities, EventKind
@@ -19,7 +19,7 @@ from clankie.core.seat_errors import (
     OccupantChangedError,
     SeatNotFoundError,
 )
-from clankie.host.storage import Offered, Reservation, Store
+from clankie.host.storage import Offered, Outcome, Reservation, Store
 from contracts.seat_kit import (
     BRIDGE,
     BY,
@@ -231,6 +231,23 @@ async def test_a_held_queue_outlives_parking_but_not_its_bridge(store: Store, wo
         one = await store.deliveries.get(name)
         assert (one.state, one.code) == (InputState.NOT_SENT, "bridge_gone")
     assert list(await store.mail.end_queue("s-1", "bridge_gone")) == []
+
+
+async def test_a_held_queue_that_is_about_to_fail_is_not_ended_twice(
+    store: Store, world: World
+) -> None:
+    # proves: FENCE-8, SEAT-8
+    standing = await seated(store, world)
+    held = {"mode": Mode.QUEUE, "reach": Reach.HELD_QUEUE, "occupant": standing.occupant}
+    await given(store, standing, "q-1", **held)
+    await store.mail.refuse("s-1", "q-1", 1, BRIDGE, "busy")
+    found = await reserve(store, standing)
+    assert isinstance(found, Reservation)
+    assert list(await store.mail.end_queue("s-1", "bridge_gone")) == []
+    assert await state(store, "q-1") == (InputState.QUEUED, ServiceState.RESERVED)
+    await store.deliveries.refuse(found, Outcome(state=ServiceState.FAILED, code="refused"))
+    assert await state(store, "q-1") == (InputState.FAILED, ServiceState.FAILED)
+    assert await reserve(store, standing) is None
 
 
 async def test_a_takeover_releases_what_is_stored_and_never_a_held_queue(

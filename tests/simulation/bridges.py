@@ -110,6 +110,8 @@ class Bridge:
                 await self._round()
             except (AwayError, FaultError, UncertainError) as error:
                 self._world.tell(self.seat, type(error).__name__)
+                if not self._world.calm and self._world.likely(0.2):
+                    self._begin()
                 await self._world.clock.sleep(3.0)
             except SeatNotFoundError:
                 self._world.tell(self.seat, "is gone")
@@ -145,7 +147,7 @@ class Bridge:
             world.tell(self.seat, "is silent for", seconds)
             await world.clock.sleep(seconds)
         elif mood < 0.18:
-            await self._meddles()
+            await self.meddles()
         elif mood < 0.4:
             await world.pause(2.0)
 
@@ -321,7 +323,7 @@ class Bridge:
         for conversation, cursor in self._place.glass.harness_cursors():
             drove.setdefault(conversation, cursor)
 
-    async def _meddles(self) -> None:
+    async def meddles(self) -> None:
         """What nobody should do: words of a bridge that was never given the event."""
         if not self.heard:
             return

@@ -38,7 +38,7 @@ from simulation.world import World
 
 SOMEBODY = Author(Principal.ROOM, "somebody")
 ORIGINS = (Origin.OWNER, Origin.ROOM, Origin.ESCALATION, Origin.REPORT, Origin.LINEAR)
-OFTEN = (70, 9, 12, 6, 3)
+OFTEN = (64, 9, 18, 6, 3)
 
 
 class Clients:
@@ -124,7 +124,7 @@ class Clients:
             expected_revision=await self._seen(place) if owner else None,
             retry_of=self._retried(),
             automatic=chance.random() < 0.05,
-            channel=chance.choice("ab") if origin is Origin.ESCALATION else None,
+            channel=chance.choice("aaab") if origin is Origin.ESCALATION else None,
         )
         offer = self._addressed(offer)
         self.offers.append(offer)
@@ -279,7 +279,8 @@ class Clients:
         self._revision(made.id, made.revision)
 
     async def _close(self) -> None:
-        place = self._world.chance.choice(self.places)
+        # The head cannot be.
+        place = self._world.chance.choice(self.places[1:] or self.places)
         after = await conversations.close(self.house, place, OPERATOR)
         self._world.alive()
         self._world.tell("closed", place)

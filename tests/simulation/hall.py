@@ -18,6 +18,7 @@ from clankie.host.seats.chair import Chair
 from clankie.seats.folder import made
 from fakes.processes import UID, FakeProcesses
 from simulation.bridges import AwayError, Bridge, Place
+from simulation.deadlines import counted
 from simulation.glass import Glass
 from simulation.ledger import Ledger
 from simulation.programs import HARNESS, Program
@@ -70,7 +71,7 @@ class Hall:
         self._presumed: set[str] = set()
         self.processes = FakeProcesses()
         self.bridges: list[Bridge] = []
-        self.wanted = world.chance.choice((0, 0, 1, 2, 3))
+        self.wanted = world.chance.choice((0, 1, 1, 2, 3))
         self.places: list[str] = [HEAD]
 
     @property
@@ -112,7 +113,7 @@ class Hall:
             (3, self._compete),
             (2, self._again),
             (3, self._attach),
-            (2, self._detach),
+            (3, self._detach),
             (1, self._retire),
             (2, lambda: _looks_around(self._world, self.house, self.places)),
             (1, self._question),
@@ -130,7 +131,7 @@ class Hall:
 
     def _where(self) -> str:
         chance = self._world.chance
-        return HEAD if chance.random() < 0.7 else chance.choice(self.places)
+        return HEAD if chance.random() < 0.6 else chance.choice(self.places)
 
     async def begin(self) -> None:
         """A life with seats has one early."""
@@ -272,10 +273,10 @@ class Hall:
         if program.busy and world.likely(0.7):
             await program.ends(self.house, bridge.seat)
             return
-        own = (self._turn, self._session, self._late, self._dies)
+        own = (self._turn, self._session, self._late, self._dies, Bridge.meddles)
         more = (program.types, program.limited, program.wakes)
         if world.likely(0.84):
-            await world.chance.choices(own, (60, 8, 6, 3))[0](bridge)
+            await world.chance.choices(own, (60, 8, 6, 3, 14))[0](bridge)
         else:
             await world.chance.choices(more, (8, 3, 4))[0](self.house, bridge.seat)
 
@@ -357,6 +358,7 @@ class Hall:
 
 
 async def _looks_around(world: World, house: House, places: list[str]) -> None:
+    await counted(world, house)
     for view in await roster.listed(house):
         world.tell("roster", view.seat.id, view.state, view.waiting, view.in_flight)
     for place in places:

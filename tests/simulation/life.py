@@ -20,6 +20,7 @@ from fakes.crash import Crash
 from fakes.loop import StuckError, VirtualLoop
 from simulation import checks, seat_checks
 from simulation.clients import Clients
+from simulation.deadlines import counted
 from simulation.disk import under
 from simulation.glass import Glass, Sight
 from simulation.hall import Hall, Spy
@@ -184,18 +185,18 @@ class Life:
             ]
             if not last and world.likely(0.15):
                 usurper = tasks.create_task(self._usurped(config))
-                await self._busy(last=last)
+                await self._busy(house, last=last)
                 await usurper
             else:
-                await self._busy(last=last)
+                await self._busy(house, last=last)
             if last:
                 await self._rest(house)
             # A stop without a calm disk may leave outcomes unwritten: that is no fault.
             for one in followers:
                 one.cancel()
 
-    async def _busy(self, *, last: bool) -> None:
-        chance = self.world.chance
+    async def _busy(self, house: House, *, last: bool) -> None:
+        world, chance = self.world, self.world.chance
         async with asyncio.TaskGroup() as tasks:
             weather = tasks.create_task(self._weather())
             await self.hall.begin()
@@ -203,6 +204,7 @@ class Life:
                 for _ in range(chance.randint(1, 4)):
                     hands.create_task(self.clients.hand(chance.randint(3, 8 if last else 16)))
             weather.cancel()
+            await counted(world, house)
 
     async def _weather(self) -> None:
         """Now and then the wall clock is set, or the machine sleeps."""

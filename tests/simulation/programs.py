@@ -96,6 +96,7 @@ class Program:
         fate = world.chance.random()
         if fate < 0.08:
             world.tell("refuses", event.id)
+            await world.pause(5.0)
             return Refused("busy")
         if fate < 0.12:
             return Unknown("nothing came back")
@@ -224,11 +225,12 @@ class Program:
         back = min(one.sent, 2) if world.likely(0.2) else 0
         batch = one.rows[one.sent - back : one.sent + 50]
         end = one.sent - back + len(batch)
+        retired = one.name in self._ledger.seats.retired
         synced = await transcript.sync(
             house, seat, session_id=one.name, entries=batch, activity=activity
         )
         world.alive()
-        if one.name in self._ledger.seats.retired:
+        if retired:
             world.wrong(f"the session {one.name} was retired by a reset, and writes on")
         world.tell("synced", one.name, end, activity, synced.proven)
         shown = {event for event, _ in self._proofs}

@@ -17,7 +17,7 @@ UNDER_WAY = {"attempting", "taken", "accepted"}
 
 def always(sight: Sight, ledger: Ledger, *, whole: bool) -> Iterator[str]:
     """What holds at every moment, after any crash. `whole`: nothing was pruned yet."""
-    for rule in (one_at_a_time, queues, refusals, stopped, shown):
+    for rule in (one_at_a_time, queues, left, families, refusals, stopped, shown):
         yield from rule(sight)
     for seen in (known, answered, repeated, rows, handoffs):
         yield from seen(sight, ledger)
@@ -72,6 +72,28 @@ def queues(sight: Sight) -> Iterator[str]:
             yield f"{one['id']} is for {one['occupant']}, and ran on the service lane"
         if attempt["seat"] is not None and attempt["occupant"] != one["occupant"]:
             yield f"{one['id']} is for {one['occupant']}, {attempt['occupant']} was given it"
+
+
+def left(sight: Sight) -> Iterator[str]:
+    """What was queued for a seat waits as long as that session sits there, and no longer."""
+    there = {(one["conversation"], one["occupant"]) for one in sight.seats}
+    last = sight.last
+    for one in sight.inputs:
+        kept = one["state"] == "queued" and one["reach"] == "held_queue"
+        # What the service took up in order to refuse it is about to fail.
+        at_seat = last.get(one["id"], {}).get("seat", "none yet") is not None
+        if kept and at_seat and (one["conversation"], one["occupant"]) not in there:
+            yield f"{one['id']} waits for {one['occupant']}, who has left"
+
+
+def families(sight: Sight) -> Iterator[str]:
+    """What was given out as one event is in one state."""
+    states = {one["id"]: one["state"] for one in sight.attempts}
+    for one in sight.attempts:
+        if one["seat"] is None or one["joined"] not in states:
+            continue
+        if one["state"] != states[one["joined"]]:
+            yield f"{one['id']} is {one['state']}, {one['joined']} is {states[one['joined']]}"
 
 
 def refusals(sight: Sight) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Lives of the whole house on virtual time, with crashes: every promise holds in each of them.
 
-In three of five lives harnesses sit at conversations: they poll, take, refuse, answer, fall silent,
+In four of five lives harnesses sit at conversations: they poll, take, refuse, answer, fall silent,
 change their sessions and die beside the service; what each was given is counted together with what
 ran on the service lane.
 

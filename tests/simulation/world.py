@@ -36,7 +36,7 @@ class Weather:
         rough = chance.random() < 0.5
         return cls(
             full=0.03 * rough * chance.random(),
-            unknown=0.1 * rough * chance.random(),
+            unknown=0.12 * rough * chance.random(),
             unreadable=0.004 * rough * chance.random(),
             slow=chance.choice((0.0, 0.1, 0.3)),
             shifts=chance.choice((0.0, 0.0, 1.0)),

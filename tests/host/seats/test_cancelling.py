@@ -174,6 +174,23 @@ async def test_what_is_known_late_to_have_arrived_is_stopped_late(
 
 
 @virtual
+async def test_a_poll_that_is_asked_again_hears_what_was_to_be_stopped_since(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: FENCE-13, FENCE-9
+    async with Machine(tmp_path, clock).on() as hall:
+        seat = await opened(hall)
+        await seat.poll(1)
+        await hall.send("hello", "m-1")
+        lost = await seat.poll(poll_id="p-1")
+        assert ([one.id for one in lost.events], lost.interrupts) == (["m-1"], ())
+        assert (await cancel(hall.house, HEAD, "m-1")).outcome is CancelOutcome.REQUESTED
+        again = await seat.poll(poll_id="p-1")
+        assert ([one.id for one in again.events], again.interrupts) == (["m-1"], (("m-1", 1),))
+        assert (await seat.poll(poll_id="p-1")).interrupts == (("m-1", 1),)
+
+
+@virtual
 async def test_without_a_name_it_is_the_newest_that_the_seat_has(
     clock: FakeClock, tmp_path: Path
 ) -> None:

@@ -165,10 +165,7 @@ async def _looked(house: House, chair: Chair, one: _Poll) -> Page:
     if _may_take(house, chair, one) and not chair.parked(now.wall):
         cleared = await _cleared(house, chair)
         events = await to_the_end(_taken(house, chair, one, cleared))
-    told = chair.told
-    if told is None or told.poll_id != one.poll_id:
-        renew = _renews(house, chair, one)
-        told = Told(one.poll_id, tuple(chair.interrupts), tuple(chair.decisions), renew)
+    told = _told(house, chair, one)
     page = Page(
         events=events, interrupts=told.interrupts, decisions=told.decisions, renew=told.renew
     )
@@ -179,6 +176,19 @@ async def _looked(house: House, chair: Chair, one: _Poll) -> Page:
         chair.interrupts = [each for each in chair.interrupts if each not in told.interrupts]
         chair.decisions = [each for each in chair.decisions if each not in told.decisions]
     return page
+
+
+def _told(house: House, chair: Chair, one: _Poll) -> Told:
+    """What rides beside the events: asked again, a poll has all of it again, and what is new."""
+    had = chair.told
+    if had is None or had.poll_id != one.poll_id:
+        had = Told(one.poll_id, (), (), renew=False)
+    return Told(
+        one.poll_id,
+        (*had.interrupts, *chair.interrupts),
+        (*had.decisions, *chair.decisions),
+        renew=had.renew or _renews(house, chair, one),
+    )
 
 
 def _renews(house: House, chair: Chair, one: _Poll) -> bool:

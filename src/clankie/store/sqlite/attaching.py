@@ -240,6 +240,8 @@ def _end_queue(tx: Transaction, occupant: str, reason: str, head: Head | None) -
         there = head if head is not None and head.id == one.conversation else None
         place = there or heads.claim(tx, one.conversation)[0]
         stored = given.open_of(tx.run, one.id)
+        if stored is None and attempts.open_for(tx, one.id):
+            continue  # it was refused, and whoever took it up says so any moment
         if stored is not None:
             given.release(tx, place, stored, reason)
             one = inputs.read(tx, one.id)
