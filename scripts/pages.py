@@ -73,7 +73,9 @@ never given again. A kind that is missing is not offered to that harness.
 
 A turn that the harness itself reports as interrupted, or as ended by an error of its API, ends what
 it had with that code: cancelled where you asked for the stop, else failed. Of pi that goes for
-stops, and for errors that it does not try again.
+stops, and for errors once it does not try again. pi has none of our tools: what wants an answer by
+`reply` (messages from a linked channel, what a room asks) goes to the service lane; where pi was
+asked first a notice in the log says so.
 
 Other versions than those named are started all the same, with a word to you. What is tested runs
 against the real programs: `scripts/harnesses`.

@@ -2,9 +2,10 @@
 
 It does what the words it is given say: `~say WORDS`, `~hold` (until `~go` joins or it is stopped),
 `~confirm` and `~input` (an extension asks), and the ways to fail: `~broken` (the extension fails),
-`~unheard` (its end is never told),
 `~die` (before it answers), `~die-late` (after the words stand in the session), `~mute` (it never
-answers). With `no-extension` in its home it loads none, with `no-new` it begins no session.
+answers), `~unheard` (its end is never told), `~fail WORDS` (an error of the provider; with `~again`
+it tries once more, with `~stopped` it is stopped before that). With `no-extension` in its home it
+loads none, with `no-new` it begins no session.
 """
 
 from __future__ import annotations
@@ -136,14 +137,32 @@ class Pi:
         for one in self.waiting:
             self.show(one)
         self.waiting.clear()
-        how = "aborted" if self.stopped else "stop"
-        content = [{"type": "text", "text": said}] if said else []
-        self.write(
-            type="message", message={"role": "assistant", "content": content, "stopReason": how}
-        )
-        self.running = False
-        if "~unheard" not in words:
+        self.end(words, said)
+
+    def end(self, words: str, said: str) -> None:
+        failed, how = words.partition("~fail ")[2], "aborted" if self.stopped else "stop"
+        tries = 2 if "~again" in words else 1
+        for number in range(tries if failed else 0):
+            if number:
+                self.tell(type="auto_retry_start", attempt=number, errorMessage=failed)
+                self.tell(type="agent_start")
+            self.answers([], stopReason="error", errorMessage=failed)
             self.tell(type="agent_end", messages=[])
+        if "~stopped" in words:
+            self.tell(type="auto_retry_start", attempt=1, errorMessage=failed)
+            self.tell(type="auto_retry_end", success=False, finalError="Retry cancelled")
+        elif failed and tries > 1:
+            self.tell(type="auto_retry_end", success=False, finalError=failed)
+        if not failed:
+            self.answers([{"type": "text", "text": said}] if said else [], stopReason=how)
+        self.running = False
+        if not (failed or "~unheard" in words):
+            self.tell(type="agent_end", messages=[])
+
+    def answers(self, content: list[Json], **more: str) -> None:
+        message = {"role": "assistant", "content": content, "timestamp": 1_796_040_000_000, **more}
+        self.tell(type="message_end", message=message)
+        self.write(type="message", message=message)
 
 
 def main() -> None:

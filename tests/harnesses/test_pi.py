@@ -1,110 +1,26 @@
 """The real pi as a seat: what goes in, what comes out, and what is left after a crash."""
 
 import asyncio
-import json
 import os
 import signal
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from clankie.core.seat import Activity, Entry, EventKind, Mishap, SeatEvent, delivery_uuid
-from clankie.host.clock import SystemIds
-from clankie.seats.launch import Means, Place
-from clankie.seats.pi import ADAPTER
+from clankie.core.seat import EntryKind, EventKind, Mishap, SeatEvent, delivery_uuid
 from clankie.seats.pi.adapter import PiSeat
-from clankie.seats.pi.rows import reader
-from clankie.seats.port import Seen
+from clankie.seats.pi.run import RATE, SOON, USAGE
 from fakes.until import until
-from harnesses.codex_seat import CLOCK, Notebook, turn
+from harnesses.codex_seat import turn
 from harnesses.install import Harnesses
 from harnesses.model import Model
-
-
-@dataclass
-class Pi:
-    """A pi of a test's own."""
-
-    place: Place
-    model: Model
-    notebook: Notebook = field(default_factory=Notebook)
-    seen: list[Seen] = field(default_factory=list[Seen])
-
-    @asynccontextmanager
-    async def running(self) -> AsyncGenerator[PiSeat]:
-        means = Means(place=self.place, clock=CLOCK, ids=SystemIds(), ledger=self.notebook)
-        async with ADAPTER.drive(means) as seat:
-            assert isinstance(seat, PiSeat)
-            async with asyncio.TaskGroup() as tasks:
-                hearing = tasks.create_task(self._hear(seat))
-                try:
-                    yield seat
-                finally:
-                    hearing.cancel()
-
-    async def _hear(self, seat: PiSeat) -> None:
-        async for one in seat.seen():
-            self.seen.append(one)
-
-    async def gives(self, seat: PiSeat, name: str, words: str) -> str:
-        handed = await seat.hand_over(self.notebook.event(name, words))
-        values = (getattr(handed, slot) for slot in handed.__slots__)
-        return " ".join([type(handed).__name__, *map(str, values)])
-
-    def rows(self, seat: PiSeat) -> list[Entry]:
-        if seat.transcript is None or not seat.transcript.exists():
-            return []
-        rows = reader(self.notebook.known())
-        return [e for line in seat.transcript.read_bytes().splitlines() for e in rows.read(line)]
-
-    def proven(self, seat: PiSeat) -> list[str]:
-        return [row.evidence.event for row in self.rows(seat) if row.evidence is not None]
-
-    def said(self, seat: PiSeat) -> list[str]:
-        return [row.text for row in self.rows(seat) if row.kind.value == "assistant"]
-
-    def waits(self) -> bool:
-        found = [one.observation.activity for one in self.seen if one.observation is not None]
-        return bool(found) and found[-1] is Activity.WAITING
+from harnesses.pi_seat import Pi, pi
 
 
 @pytest.fixture
 def one(tmp_path: Path, harnesses: Harnesses, model: Model) -> Pi:
-    home, work, folder = tmp_path / "home", tmp_path / "work", tmp_path / "state" / "seats" / "s-1"
-    agent = home / ".pi" / "agent"
-    agent.mkdir(parents=True)
-    work.mkdir()
-    folder.mkdir(parents=True, mode=0o700)
-    scripted = {
-        "baseUrl": f"{model.url}/v1",
-        "api": "openai-completions",
-        "apiKey": "any",
-        "models": [{"id": "scripted-1", "contextWindow": 128000, "maxTokens": 4000}],
-    }
-    (agent / "models.json").write_text(json.dumps({"providers": {"scripted": scripted}}))
-    choice = {"defaultProvider": "scripted", "defaultModel": "scripted-1"}
-    (agent / "settings.json").write_text(json.dumps(choice))
-    environment = {
-        "PATH": f"{harnesses.pi.parent}:{os.environ['PATH']}",
-        "HOME": str(home),
-        "PI_CODING_AGENT_DIR": str(agent),
-        "PI_OFFLINE": "1",
-        "PI_TELEMETRY": "0",
-        "PI_SKIP_VERSION_CHECK": "1",
-    }
-    place = Place(
-        folder=folder,
-        harness="pi",
-        conversation="c-1",
-        directory=str(work),
-        environment=environment,
-        program=("true",),
-        headless=True,
-    )
-    return Pi(place, model)
+    return pi(tmp_path, harnesses, model)
 
 
 def told(story: Callable[[PiSeat], object], one: Pi) -> None:
@@ -200,3 +116,98 @@ def test_after_a_kill_nothing_is_said_to_be_taken_that_has_no_row(one: Pi) -> No
             assert one.proven(again) == ["d-1", "d-4"]
 
     asyncio.run(story())
+
+
+def test_it_goes_on_with_a_fresh_session_in_the_same_process(one: Pi, model: Model) -> None:
+    # proves: SEAT-14
+    async def story(seat: PiSeat) -> None:
+        assert await seat.greet("the log of before")
+        await one.gives(seat, "d-1", "~hold for ever")
+        await asyncio.to_thread(model.wait, "~hold for ever")
+        before = seat.native
+        session = await seat.renew()
+        assert session == seat.native.session_id != before.session_id
+        assert seat.native.pid == before.pid
+        assert await seat.greet("the log since then")
+        assert await one.gives(seat, "d-2", "~say afresh") == "Taken client_id"
+        await until(lambda: one.said(seat) == ["afresh"])
+        await until(one.waits)
+        assert one.proven(seat) == ["d-2"]
+        (request,) = model.fresh("~say afresh")
+        assert "the log since then" in request.text
+        assert "before" not in request.text
+        model.release("for ever")
+
+    told(story, one)
+
+
+QUICK = {"maxRetries": 1, "baseDelayMs": 10}
+
+
+@pytest.mark.parametrize(
+    ("api", "kind", "window"),
+    [
+        ("openai-completions", "rate", RATE),
+        ("openai-completions", "limit", USAGE),
+        ("openai-responses", "limit", USAGE),
+        ("openai-codex-responses", "limit", USAGE),
+        ("anthropic-messages", "limit", RATE),
+    ],
+)
+def test_a_limit_of_the_provider_is_a_limit_once_pi_has_given_up(
+    tmp_path: Path, harnesses: Harnesses, model: Model, api: str, kind: str, window: str
+) -> None:
+    # proves: LIMIT-1
+    one = pi(tmp_path, harnesses, model, api, QUICK)
+
+    async def story(seat: PiSeat) -> None:
+        assert await one.gives(seat, "d-1", f"~fail {kind}") == "Taken client_id"
+        (end,) = await until(one.ends)
+        assert (end.kind, end.limit is not None) == (EntryKind.LIMIT, True), end
+        assert end.limit is not None
+        assert end.limit.window == window
+        if api == "openai-codex-responses":
+            # Its words are in minutes.
+            assert end.limit.resets_at is not None
+            left = end.limit.resets_at - end.limit.occurred_at
+            assert 58 <= left.total_seconds() / 60 <= 61
+        elif window == RATE:
+            assert end.limit.resets_at == end.limit.occurred_at + SOON
+        await until(one.waits)
+        assert one.activities() == ["responding", *one.activities()[1:-1], "waiting"]
+        assert "waiting" not in one.activities()[:-1]
+        assert await one.gives(seat, "d-2", "~say on") == "Taken client_id"
+        await until(lambda: one.said(seat) == ["on"])
+
+    told(story, one)
+
+
+@pytest.mark.parametrize("kind", ["overloaded", "auth", "bad"])
+def test_another_failure_ends_its_turn_once_pi_has_given_up(
+    tmp_path: Path, harnesses: Harnesses, model: Model, kind: str
+) -> None:
+    one = pi(tmp_path, harnesses, model, retry=QUICK)
+
+    async def story(seat: PiSeat) -> None:
+        await one.gives(seat, "d-1", f"~fail {kind}")
+        (end,) = await until(one.ends)
+        assert (end.kind, end.error) == (EntryKind.ERROR, Mishap.API_ERROR)
+        assert "waiting" not in one.activities()[:-1]
+
+    told(story, one)
+
+
+def test_a_stop_while_it_waits_to_try_again_is_a_stop(
+    tmp_path: Path, harnesses: Harnesses, model: Model
+) -> None:
+    one = pi(tmp_path, harnesses, model, retry={"maxRetries": 1, "baseDelayMs": 600_000})
+
+    async def story(seat: PiSeat) -> None:
+        await one.gives(seat, "d-1", "~fail overloaded")
+        await until(lambda: seat._run.undecided is False and seat._run._goes_on)
+        assert await seat.interrupt("d-1")
+        (end,) = await until(one.ends)
+        assert end.error is Mishap.INTERRUPTED
+        assert await one.gives(seat, "d-2", "~say on") == "Taken client_id"
+
+    told(story, one)

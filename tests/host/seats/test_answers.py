@@ -92,6 +92,9 @@ async def test_what_a_seat_refuses_goes_to_the_service_lane_once(
         assert await seat.ack(event) is SeatState.REFUSED
         # No harness ever drove here: it is told nothing of what the service did.
         assert (await seat.poll(1)).events == ()
+        # The owner, who saw it go there, reads once that it did not stay there.
+        said = [one["text"] for one in await hall.log() if one.get("code") == "seat_refused"]
+        assert said == ["claude did not take this, so it goes on without it (a dialog is open)."]
 
 
 @virtual
@@ -122,6 +125,8 @@ async def test_signed_activity_is_offered_again_at_the_next_poll_after_a_refusal
         await clock.sleep(1)
         again = await seat.given()
         assert (again.id, again.attempt) == ("l-1", 2)
+        # It goes nowhere else, so nothing is said each time.
+        assert not [one for one in await hall.log() if one.get("code") == "seat_refused"]
         await seat.ack(again)
         await seat.nothing()
         assert hall.lane.asked == []

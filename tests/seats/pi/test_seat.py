@@ -9,7 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from clankie.core.seat import Activity, EventKind, delivery_uuid
+from clankie.core.seat import (
+    Activity,
+    Entry,
+    EntryKind,
+    EventKind,
+    Limited,
+    Mishap,
+    delivery_uuid,
+)
 from clankie.host.clock import SystemClock, SystemIds
 from clankie.seats.launch import Means, Place
 from clankie.seats.pi import ADAPTER
@@ -17,6 +25,7 @@ from clankie.seats.pi import link as links
 from clankie.seats.pi.adapter import PiSeat
 from clankie.seats.pi.link import PiError
 from clankie.seats.pi.rows import reader
+from clankie.seats.pi.run import USAGE
 from clankie.seats.port import Handed, Question, Refused, Seen, Taken, Unknown
 from clankie.seats.rows import Known
 from fakes.sitting import Notebook, scripted, turn
@@ -67,6 +76,10 @@ class Pi:
     def activities(self) -> list[Activity]:
         found = [one.observation for one in self.seen if one.observation is not None]
         return [one.activity for one in found if one.activity is not None]
+
+    def ends(self) -> list[Entry]:
+        found = [one.observation for one in self.seen if one.observation is not None]
+        return [entry for one in found for entry in one.entries]
 
     def questions(self) -> list[Question]:
         return [one.question for one in self.seen if one.question is not None]
@@ -155,6 +168,40 @@ async def test_leave_is_no_answer_to_a_question_with_words(pi: Pi) -> None:
         assert await seat.answer(question.id, approve=False)
         await until(lambda: Activity.WAITING in pi.activities())
         assert '"cancelled": true' in pi.texts(seat)[-1]
+
+
+@pytest.mark.parametrize("again", ["", "~again "])
+async def test_a_limit_is_told_once_it_does_not_try_again(pi: Pi, again: str) -> None:
+    # proves: LIMIT-1
+    async with pi.running() as seat:
+        await pi.gives(seat, "d-1", f"{again}~fail You have hit your ChatGPT usage limit.")
+        await until(lambda: Activity.WAITING in pi.activities())
+        (limit,) = pi.ends()
+        assert (limit.kind, limit.limit) == (
+            EntryKind.LIMIT,
+            Limited(window=USAGE, occurred_at=limit.at),
+        )
+        assert pi.activities() == [*(Activity.RESPONDING,) * (2 if again else 1), Activity.WAITING]
+        # What it wrote says nothing of the end, or it would be told too early.
+        assert pi.texts(seat) == ["d-1"]
+        assert await pi.gives(seat, "d-2", "~say hello") == Taken("client_id")
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        ("~fail 401 invalid key", Mishap.API_ERROR),
+        ("~again ~fail 529 overloaded", Mishap.API_ERROR),
+        ("~stopped ~fail 529 overloaded", Mishap.INTERRUPTED),
+    ],
+)
+async def test_an_end_without_an_answer_is_told(pi: Pi, words: str, error: Mishap) -> None:
+    async with pi.running() as seat:
+        await pi.gives(seat, "d-1", words)
+        await until(lambda: Activity.WAITING in pi.activities())
+        (end,) = pi.ends()
+        assert (end.kind, end.error) == (EntryKind.ERROR, error)
+        assert Activity.WAITING not in pi.activities()[:-1]
 
 
 @pytest.mark.parametrize("words", ["~hold ~unheard", "~confirm", "~say one"])

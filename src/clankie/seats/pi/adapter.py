@@ -26,6 +26,7 @@ from clankie.seats import process
 from clankie.seats.launch import Launch
 from clankie.seats.pi.link import Link, PiError, PiLostError, PiRefusedError
 from clankie.seats.pi.rows import OURS
+from clankie.seats.pi.run import MARK, Run
 from clankie.seats.port import (
     Declaration,
     Handed,
@@ -81,8 +82,7 @@ class PiSeat:
         self._reserved = asyncio.Lock()
         self._out: asyncio.Queue[Seen | None] = asyncio.Queue()
         self._waiting: dict[str, asyncio.Future[bool]] = {}
-        self._runs = False
-        self._starter: str | None = None
+        self._run = Run()
         self._questions: dict[str, tuple[str, bool]] = {}
         if notes:
             self._out.put_nowait(Seen(notes=notes))
@@ -120,7 +120,7 @@ class PiSeat:
         if asked:
             self._out.put_nowait(Seen(answered=asked))
         try:
-            if self._runs:
+            if self._run.runs:
                 # Else its end would never be heard: pi drops what it runs without a word.
                 await self._link.ask("abort")
             if (await self._link.ask("new_session")).get("cancelled") is True:
@@ -128,7 +128,7 @@ class PiSeat:
             self._session = await self._current()
         except PiError:
             return None
-        self._runs, self._starter = False, None
+        self._run.over()
         return self._session.id
 
     async def hand_over(self, event: SeatEvent) -> Handed:
@@ -137,15 +137,15 @@ class PiSeat:
             return Refused("pi_cannot_reply")
         client = delivery_uuid(event.id, event.attempt)
         async with self._reserved:
-            alone = not self._runs
+            alone = not self._run.runs
             handed = await self._say(client, event.content, turn=True)
             if alone and not isinstance(handed, Refused):
-                self._starter = event.id
+                self._run.starter = event.id
         return handed
 
     async def interrupt(self, event: str) -> bool:
         """Stop the turn that this event started, if it runs."""
-        if not self._runs or self._starter != event:
+        if not self._run.runs or self._run.starter != event:
             return False
         try:
             await self._link.ask("abort")
@@ -176,6 +176,8 @@ class PiSeat:
         try:
             async for event in self._link.events():
                 self._heard(event)
+                if event.get("type") == "agent_end" and self._run.undecided:
+                    await self._link.mark(MARK)
         finally:
             for waiting in self._waiting.values():
                 if not waiting.done():
@@ -186,11 +188,15 @@ class PiSeat:
             self._out.put_nowait(None)
 
     def _heard(self, event: Json) -> None:
+        ends = self._run.hears(event)
+        if ends is not None:
+            waits = Activity.WAITING
+            self._tell(Observation(session_id=self._session.id, entries=ends, activity=waits))
         match event.get("type"):
             case "agent_start":
-                self._active(runs=True)
-            case "agent_end":
-                self._active(runs=False)
+                self._run.begins()
+                works = Activity.RESPONDING
+                self._tell(Observation(session_id=self._session.id, activity=works))
             case "message_end":
                 details = _dict(_dict(event.get("message")).get("details"))
                 self._settle(str(details.get("id")), there=True)
@@ -201,13 +207,6 @@ class PiSeat:
                 self._asked(event)
             case _:
                 pass
-
-    def _active(self, *, runs: bool) -> None:
-        self._runs = runs
-        if not runs:
-            self._starter = None
-        activity = Activity.RESPONDING if runs else Activity.WAITING
-        self._tell(Observation(session_id=self._session.id, activity=activity))
 
     def _asked(self, event: Json) -> None:
         name, method = str(event.get("id")), event.get("method")
@@ -223,7 +222,7 @@ class PiSeat:
         """Hand words to our extension: they stand in the session then, or wait in its queue."""
         waiting = self._waiting[client] = asyncio.get_running_loop().create_future()
         given = json.dumps({"id": client, "text": text, "turn": turn})
-        joins = self._runs
+        joins = self._run.runs
         try:
             await self._link.ask("prompt", message=f"/clankie {given}")
             if joins and not waiting.done():

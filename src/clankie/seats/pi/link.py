@@ -7,6 +7,7 @@ answered says nothing: what was asked may have been done.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import json
 from collections.abc import AsyncIterator
@@ -40,6 +41,7 @@ class Link:
         self.child = child
         self._ids = itertools.count(1)
         self._waiting: dict[str, asyncio.Future[Json]] = {}
+        self._marks: dict[str, str] = {}
         self._events: asyncio.Queue[Json | None] = asyncio.Queue()
         self.ended = False
 
@@ -65,6 +67,13 @@ class Link:
             raise PiRefusedError(str(answer.get("error") or f"pi refused {kind}"))
         data = answer.get("data")
         return cast("Json", data) if isinstance(data, dict) else {}
+
+    async def mark(self, kind: str) -> None:
+        """Put an event of this type behind everything that pi has said when it hears of it."""
+        name = str(next(self._ids))
+        self._marks[name] = kind
+        with contextlib.suppress(PiLostError):
+            await self.send({"id": name, "type": "get_state"})
 
     async def send(self, message: Json) -> None:
         """Send a line. Raises PiLostError."""
@@ -109,5 +118,7 @@ class Link:
         waiting = self._waiting.get(str(message.get("id")))
         if message.get("type") != "response":
             self._events.put_nowait(message)
+        elif message.get("id") in self._marks:
+            self._events.put_nowait({"type": self._marks.pop(str(message.get("id")))})
         elif waiting is not None and not waiting.done():
             waiting.set_result(message)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -25,10 +24,9 @@ Json = dict[str, Any]
 
 OURS: Final = "clankie"
 _DETAIL: Final = 2_000
-_GOES_ON: Final = "toolUse"
+_GOES_ON: Final = frozenset({"toolUse", "error"})
+"""After an error it may try again; that it does not is told by pi alone."""
 _STOPPED: Final = "aborted"
-_FINAL: Final = re.compile(r"\s*(?:error:?\s*)?(?:401|403|404)\b", re.IGNORECASE)
-"""Errors that pi does not try again by itself; of the others its file does not say the end."""
 
 
 def folders(environment: Mapping[str, str]) -> tuple[str, ...]:
@@ -93,7 +91,7 @@ class Reader:
                 self.activity = Activity.RESPONDING
                 return {"id": name, "kind": EntryKind.USER, "at": at, "text": text}
             case "assistant":
-                goes_on = message.get("stopReason") == _GOES_ON
+                goes_on = message.get("stopReason") in _GOES_ON
                 self.activity = Activity.RESPONDING if goes_on else Activity.WAITING
                 self._remember(message.get("content"))
                 return (
@@ -130,17 +128,13 @@ class Reader:
 
 
 def _ended(row: Json, name: str, at: datetime) -> Json | None:
-    """The end of a turn without an answer; what was said before it is a row of its own."""
+    """A turn that was stopped; what was said before it is a row of its own."""
     message = _dict(row.get("message"))
     if row.get("type") != "message" or message.get("role") != "assistant":
         return None
     base = {"id": f"{name}:end", "kind": EntryKind.ERROR, "at": at}
-    reason, said = message.get("stopReason"), str(message.get("errorMessage") or "")
-    if reason == _STOPPED:
-        return {**base, "error": Mishap.INTERRUPTED}
-    if reason == "error" and _FINAL.match(said):
-        return {**base, "text": said, "error": Mishap.API_ERROR}
-    return None
+    # Whether an error was the end the file does not say; `run` hears it.
+    return {**base, "error": Mishap.INTERRUPTED} if message.get("stopReason") == _STOPPED else None
 
 
 def _words(content: object) -> str:

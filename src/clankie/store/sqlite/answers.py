@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from clankie.core.admission import Origin, Reach
-from clankie.core.conversation import Author, Message, Principal, Role
+from clankie.core.conversation import SYSTEM, Author, Message, Notice, Principal, Role
 from clankie.core.delivery import FINAL, InputState, SeatState
+from clankie.core.driver import Addressed, never_on_service
 from clankie.core.errors import DeliveryConflictError, TransitionRefusedError
 from clankie.core.handoff import SpanEvent, SpanState
 from clankie.core.mailbox import deadline, wants_reply
@@ -20,6 +21,7 @@ from clankie.core.seat_errors import (
     SeatSupersededError,
 )
 from clankie.core.settings import SeatLimits
+from clankie.host.framing import one_line
 from clankie.store.sqlite import events, given, handoffs, heads, inputs, seats
 
 if TYPE_CHECKING:
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
 
 NO_ANSWER: Final = "no_reply"
 LEFT: Final = "seat_left"
+REFUSED: Final = "seat_refused"
+REASON: Final = 200
+"""Characters of a harness's reason."""
 GONE: Final = "harness_gone"
 _TO_COME: Final = frozenset({SeatState.ATTEMPTING, SeatState.UNCERTAIN})
 _HAS_IT: Final = frozenset({SeatState.TAKEN, SeatState.ACCEPTED})
@@ -69,8 +74,20 @@ def refuse(
         for it in (*given.members(tx.run, one), one):
             given.move(tx, head, it, SeatState.REFUSED, reason)
             _ends_with_it(tx, head, it)
+        _told(tx, head, one, reason)
         heads.save(tx, head)
     return SeatState.REFUSED
+
+
+def _told(tx: Transaction, head: Head, refused: Given, reason: str) -> None:
+    """Say in the log that it goes on without the harness, for the owner watched it go there."""
+    one = inputs.read(tx, refused.delivery)
+    addressed = Addressed(origin=Origin(one.origin), reach=Reach(one.reach))
+    if one.state != InputState.QUEUED or never_on_service(addressed):
+        return
+    harness, why = seats.harness_of(tx.run, refused.seat), one_line(reason, REASON)
+    text = f"{harness} did not take this, so it goes on without it ({why})."
+    events.append(tx, head, SYSTEM, Notice(code=REFUSED, text=text))
 
 
 def _ends_with_it(tx: Transaction, head: Head, refused: Given) -> None:
