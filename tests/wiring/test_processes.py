@@ -12,11 +12,20 @@ from clankie.wiring.processes import LinuxProcesses
 LINUX = Path("/proc/self/stat").exists()
 
 
-def made(place: Path, pid: int, *, parent: int, name: str = "claude", ticks: int = 77) -> None:
+def made(
+    place: Path,
+    pid: int,
+    *,
+    parent: int,
+    name: str = "claude",
+    ticks: int = 77,
+    state: str = "S",
+    threads: int = 1,
+) -> None:
     folder = place / str(pid)
     folder.mkdir(parents=True)
     fields = [str(n) for n in range(3, 53)]
-    fields[0], fields[1], fields[19] = "S", str(parent), str(ticks)
+    fields[0], fields[1], fields[17], fields[19] = state, str(parent), str(threads), str(ticks)
     (folder / "stat").write_text(f"{pid} ({name}) {' '.join(fields)}\n")
     (folder / "status").write_text("Name:\tclaude\nUid:\t1000\t1001\t1000\t1000\n")
 
@@ -41,6 +50,15 @@ def test_a_process_is_named_by_its_boot_and_its_start(machine: Path) -> None:
     assert processes.ancestors(10) == [2, 1]
     assert processes.ancestors(11) == []
     assert (processes.uid(10), processes.uid(11)) == (1001, None)
+
+
+def test_a_process_that_ended_is_gone_though_nobody_has_collected_it(machine: Path) -> None:
+    # proves: SEAT-13
+    made(machine, 10, parent=1, state="Z")
+    made(machine, 11, parent=1, state="Z", threads=2)
+    processes = LinuxProcesses(machine)
+    assert processes.started_at(10) is None
+    assert processes.started_at(11) is not None, "only its first thread has ended"
 
 
 def test_a_torn_table_shows_no_endless_line(machine: Path) -> None:
@@ -73,3 +91,5 @@ if LINUX:
             assert processes.started_at(child.pid) != mine
             assert child.stdin is not None
             child.stdin.close()
+            os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+            assert processes.started_at(child.pid) is None

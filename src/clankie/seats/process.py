@@ -7,16 +7,22 @@ import os
 # Hooks import this, and pathlib would cost them milliseconds.
 # ruff: noqa: PTH115, PTH123
 
-_PARENT, _STARTED = 1, 19
+_STATE, _PARENT, _THREADS, _STARTED = 0, 1, 17, 19
 """Fields of /proc/PID/stat, counted behind the name of the program."""
 _HOPS = 64
 _SHELLS = frozenset({"sh", "ash", "bash", "busybox", "dash", "fish", "ksh", "zsh"})
 
 
 def started_at(pid: int) -> str:
-    """``linux:<boot id>:<ticks>``; empty where nothing proves when a process began."""
+    """``linux:<boot id>:<ticks>``; empty where nothing proves when a process began.
+
+    Empty also for one that has ended and that nobody has collected yet.
+    """
     try:
-        ticks = stat(pid)[_STARTED]
+        fields = stat(pid)
+        ticks = fields[_STARTED]
+        if fields[_STATE] in {"Z", "X"} and int(fields[_THREADS]) <= 1:
+            return ""
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
             return f"linux:{file.read().strip()}:{ticks}"
     except (OSError, IndexError):

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 _PROC: Final = Path("/proc")
 _BOOT: Final = "sys/kernel/random/boot_id"
-_PARENT, _STARTED = 1, 19
+_STATE, _PARENT, _THREADS, _STARTED = 0, 1, 17, 19
 """Fields of /proc/PID/stat behind the name of the program, counted from its state."""
 
 DEEPEST: Final = 64
@@ -30,9 +30,12 @@ class LinuxProcesses:
         return self._boot is not None
 
     def started_at(self, pid: int) -> str | None:
-        """``linux:<boot id>:<ticks>``; None: there is no such process, or nobody can say."""
+        """``linux:<boot id>:<ticks>``; None: there is no such process, or nobody can say.
+
+        One that has ended and that nobody has collected yet is none.
+        """
         fields = self._fields(pid)
-        if fields is None or self._boot is None:
+        if fields is None or self._boot is None or _ended(fields):
             return None
         return f"linux:{self._boot}:{fields[_STARTED]}"
 
@@ -60,6 +63,11 @@ class LinuxProcesses:
         stat = _read(self._proc / str(pid) / "stat")
         # The name of the program may hold blanks and brackets: what follows its last one is plain.
         return None if stat is None else stat.rpartition(")")[2].split()
+
+
+def _ended(fields: list[str]) -> bool:
+    """Whether only its number is left. While other threads run, its first one may have ended."""
+    return fields[_STATE] in {"Z", "X"} and int(fields[_THREADS]) <= 1
 
 
 def _read(path: Path) -> str | None:
