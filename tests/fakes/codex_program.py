@@ -2,8 +2,9 @@
 
 It does what the words it is given say: `~say WORDS`, `~hold` (until `~go` joins or it is stopped),
 `~ask` (for leave, and says what was answered), `~limit`, and the ways to fail: `~refuse` (an
-error), `~swallow` (a turn that never shows them), `~die` (after it accepted, before the row),
-`~die-late` (after the row, before the answer), `~review` (a turn that nothing can join).
+error), `~odd` (a limit that makes no sense), `~swallow` (a turn that never shows them), `~die`
+(after it accepted, before the row), `~die-late` (after the row, before the answer), `~review` (a
+turn that nothing can join).
 With `slow` in its home no thread is ever resumed, with `deaf` none is ever looked at, with `full`
 none is begun. Requests that it was sent stand in `requests.jsonl` of its home.
 """
@@ -257,8 +258,8 @@ class AppServer:
             await thread.ended.wait()
         if "~ask" in words:
             said = f"answered {json.dumps(await self.asks(thread))}"
-        if "~limit" in words:
-            error = await self.limit(thread)
+        if "~limit" in words or "~odd" in words:
+            error = await self.limit(thread, "all of it" if "~odd" in words else 100)
         if said:
             content = [{"type": "Text", "text": said}]
             item = {"type": "AgentMessage", "id": f"a-{turn}", "content": content}
@@ -285,8 +286,8 @@ class AppServer:
         await self.tell(thread, "serverRequest/resolved", requestId=0)
         return answer
 
-    async def limit(self, thread: Thread) -> Json:
-        window = {"usedPercent": 100, "windowDurationMins": 300, "resetsAt": 4_000_000_000}
+    async def limit(self, thread: Thread, used: object) -> Json:
+        window = {"usedPercent": used, "windowDurationMins": 300, "resetsAt": 4_000_000_000}
         for client in thread.heard:
             params = {"rateLimits": {"primary": window, "secondary": None}}
             said = {"method": "account/rateLimits/updated", "params": params}

@@ -3,9 +3,9 @@
 It does what the words it is given say: `~say WORDS`, `~hold` (until `~go` joins or it is stopped),
 `~confirm` and `~input` (an extension asks), and the ways to fail: `~broken` (the extension fails),
 `~die` (before it answers), `~die-late` (after the words stand in the session), `~mute` (it never
-answers), `~unheard` (its end is never told), `~fail WORDS` (an error of the provider; with `~again`
-it tries once more, with `~stopped` it is stopped before that). With `no-extension` in its home it
-loads none, with `no-new` it begins no session.
+answers), `~deep` (a line that nobody can read), `~unheard` (its end is never told), `~fail WORDS`
+(an error of the provider; with `~again` it tries once more, with `~stopped` it is stopped before
+that). With `no-extension` in its home it loads none, with `no-new` it begins no session.
 """
 
 from __future__ import annotations
@@ -122,6 +122,7 @@ class Pi:
         return True
 
     def run(self, given: Json) -> None:
+        sys.stdout.write("[" * 200_000 + "\n" if "~deep" in given["text"] else "")
         self.show(given)
         words, said = given["text"], given["text"].partition("~say ")[2]
         self.tell(type="message_update", message={"content": "x" * 1000})

@@ -3,6 +3,8 @@
 Rule 1: `hand_over` says `Taken` only when the words are in the harness's own queue, and `Refused`
         only when nothing can have arrived. Everything else is `Unknown`; it is never tried again.
 Rule 2: an adapter that cannot do a thing says so in its declaration; nothing is pretended.
+Rule 3: what an adapter cannot hear any more ends its seat in words: `seen` raises DeafError. That
+        is not the end of the harness, and is never told as one.
 """
 
 from __future__ import annotations
@@ -12,6 +14,19 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from clankie.core.seat import Activity, Capabilities, Entry, EventKind, Native, SeatEvent
+
+
+class DeafError(Exception):
+    """What the harness says cannot be heard any more, though it may go on; `from` says why."""
+
+    @classmethod
+    def of(cls, error: Exception) -> DeafError:
+        """With the words of what went wrong."""
+        if isinstance(error, cls):
+            return error
+        made = cls(f"it cannot be heard any more ({type(error).__name__}: {error})")
+        made.__cause__ = error
+        return made
 
 
 @dataclass(frozen=True, slots=True)

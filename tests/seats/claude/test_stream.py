@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,13 @@ import pytest
 
 from clankie.core.seat import Activity, EventKind
 from clankie.host.clock import SystemClock
+from clankie.host.ports import Clock
 from clankie.seats.claude import ADAPTER, stream
 from clankie.seats.claude.frame import framed
 from clankie.seats.claude.stream import NotStartedError, Stream
-from clankie.seats.port import Refused, Seen, Taken, Unknown
+from clankie.seats.port import DeafError, Refused, Seen, Taken, Unknown
 from fakes import claude_program
+from fakes.hearing import all_of
 from seats.claude.client import Client, event
 
 pytestmark = pytest.mark.anyio
@@ -35,14 +38,16 @@ def client(tmp_path: Path) -> Client:
 
 
 @asynccontextmanager
-async def driven(client: Client, **environment: str) -> AsyncIterator[Stream]:
+async def driven(
+    client: Client, clock: Clock | None = None, **environment: str
+) -> AsyncIterator[Stream]:
     given = {
         "HOME": str(client.root),
         "PATH": f"{client.root / 'bin'}:{os.environ['PATH']}",
         **environment,
     }
     place = client.place(environment=given, headless=True)
-    means = client.means(place=place, clock=SystemClock())
+    means = client.means(place=place, clock=clock or SystemClock())
     async with ADAPTER.drive(means) as found:
         assert isinstance(found, Stream)
         yield found
@@ -188,3 +193,20 @@ async def test_nothing_is_left_of_it_at_the_end(client: Client) -> None:
         harness._child._clock = Hurried()
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+async def test_what_it_says_and_nobody_can_hear_ends_the_seat_in_words(client: Client) -> None:
+    class Broken(SystemClock):
+        fails = False
+
+        def now(self) -> datetime:
+            if self.fails:
+                raise RuntimeError("no time")
+            return super().now()
+
+    clock = Broken()
+    async with driven(client, clock) as harness:
+        clock.fails = True  # asked for when a turn has ended
+        assert isinstance(await harness.hand_over(event(EventKind.TURN, "hello")), Taken)
+        with pytest.raises(DeafError, match="RuntimeError: no time"):
+            await all_of(harness)

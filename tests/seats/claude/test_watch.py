@@ -9,6 +9,9 @@ import pytest
 from clankie.core.seat import Activity
 from clankie.seats.claude import watch as watching
 from clankie.seats.claude.watch import LIFE, SETTLING, Watch
+from clankie.seats.port import DeafError
+from fakes.clock import FakeClock
+from fakes.hearing import all_of
 from seats.claude import said
 from seats.claude.client import SESSION, Client, told
 
@@ -256,3 +259,16 @@ async def test_it_looks_until_the_process_ends(
     await watch.run()
     seen = [one async for one in watch.seen()]
     assert [one.observation.ended for one in seen if one.observation][-1]
+
+
+async def test_what_fails_while_it_looks_ends_the_seat_in_words(client: Client) -> None:
+    class Broken(FakeClock):
+        async def sleep(self, seconds: float) -> None:
+            raise RuntimeError(f"no {seconds} seconds here")
+
+    client.register("idle")
+    client.clock = Broken()
+    watch = client.watch()
+    await watch.run()
+    with pytest.raises(DeafError, match="RuntimeError: no"):
+        await all_of(watch)

@@ -12,6 +12,7 @@ from websockets.asyncio.server import ServerConnection, unix_serve
 from clankie.seats.codex import rpc as rpcs
 from clankie.seats.codex.rpc import (
     Rpc,
+    RpcBrokenError,
     RpcLostError,
     RpcRefusedError,
     RpcUnsentError,
@@ -104,9 +105,36 @@ async def test_who_falls_too_far_behind_loses_the_connection_and_no_single_messa
     async with talking(tmp_path, answer) as rpc:
         with pytest.raises(RpcLostError):
             await rpc.call("flood", {})
-        heard = [said.method async for said in rpc.said()]
+        heard: list[str] = []
+
+        async def hear() -> None:
+            async for said in rpc.said():
+                heard.append(said.method)  # noqa: PERF401 - it ends with an error
+
+        with pytest.raises(RpcBrokenError, match="more than 5 messages"):
+            await hear()
         assert heard == [f"n{number}" for number in range(len(heard))]
-        assert len(heard) < 50
+        assert 0 < len(heard) < 50
+
+
+@pytest.mark.parametrize("frame", ["[" * 200_000, b"\xff"])
+async def test_what_cannot_be_read_ends_the_connection_with_its_reason(
+    tmp_path: Path, frame: str | bytes
+) -> None:
+    async def answer(client: ServerConnection, message: dict[str, object]) -> None:
+        del message
+        await client.send('{"method":"before"}')
+        await client.send(frame, text=True)
+
+    async with talking(tmp_path, answer) as rpc:
+        with pytest.raises(RpcLostError, match="cannot be read any more"):
+            await rpc.call("turn/start", {})
+        said = rpc.said()
+        assert (await anext(said)).method == "before"
+        with pytest.raises(RpcBrokenError, match="cannot be read any more"):
+            await anext(said)
+        with pytest.raises(RpcUnsentError):
+            await rpc.call("turn/start", {})
 
 
 async def test_no_socket_is_no_connection(tmp_path: Path) -> None:

@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 
 from clankie.core.seat import Activity, EntryKind
-from clankie.seats.codex import drive, handing, proof
+from clankie.seats.codex import ADAPTER, drive, handing, proof
+from clankie.seats.codex.adapter import CodexSeat
 from clankie.seats.codex.rpc import connected
 from clankie.seats.codex.server import CodexError
 from clankie.seats.launch import NEWEST
-from clankie.seats.port import Refused, Taken, Unknown
+from clankie.seats.port import DeafError, Refused, Taken, Unknown
 from clankie.seats.process import alive
+from fakes.hearing import all_of
 from fakes.until import until
 from seats.codex.conftest import Codex, again, ended
 
@@ -86,6 +88,17 @@ async def test_a_server_that_dies_after_it_wrote_the_words_has_them(codex: Codex
     async with codex.running() as seat:
         assert await codex.gives(seat, "d-1", "~die-late") == Taken("client_id")
         assert codex.proven(seat) == ["d-1"]
+
+
+async def test_what_the_seat_does_not_understand_ends_it_in_words_and_is_no_end_of_the_server(
+    codex: Codex,
+) -> None:
+    async with ADAPTER.drive(codex.means) as seat:
+        assert isinstance(seat, CodexSeat)
+        assert await codex.gives(seat, "d-1", "~odd") == Taken("client_id")
+        with pytest.raises(DeafError, match="TypeError"):
+            await all_of(seat)
+        assert await codex.gives(seat, "d-2", "~swallow") == Taken("socket")
 
 
 async def test_a_known_limit_refuses_before_anything_leaves(codex: Codex) -> None:

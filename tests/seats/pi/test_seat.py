@@ -26,8 +26,9 @@ from clankie.seats.pi.adapter import PiSeat
 from clankie.seats.pi.link import PiError
 from clankie.seats.pi.rows import reader
 from clankie.seats.pi.run import USAGE
-from clankie.seats.port import Handed, Question, Refused, Seen, Taken, Unknown
+from clankie.seats.port import DeafError, Handed, Question, Refused, Seen, Taken, Unknown
 from clankie.seats.rows import Known
+from fakes.hearing import all_of
 from fakes.sitting import Notebook, scripted, turn
 from fakes.until import until
 
@@ -284,3 +285,14 @@ async def test_nothing_is_joined_from_inside(pi: Pi) -> None:
         ADAPTER.join(pi.means)
     assert ADAPTER.driven(headless=False)
     assert ADAPTER.launch(pi.place).argv[:3] == ("pi", "--mode", "rpc")
+
+
+async def test_a_line_that_nobody_can_read_ends_the_seat_in_words_and_is_no_end_of_pi(
+    pi: Pi,
+) -> None:
+    async with ADAPTER.drive(pi.means) as seat:
+        assert isinstance(seat, PiSeat)
+        handed = await pi.gives(seat, "d-1", "~deep ~hold")
+        assert isinstance(handed, Unknown | Taken)  # the row may stand already
+        with pytest.raises(DeafError, match="cannot be read any more"):
+            await all_of(seat)

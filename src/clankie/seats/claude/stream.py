@@ -20,7 +20,7 @@ from clankie.seats.claude.frame import framed
 from clankie.seats.claude.lines import Child, EndedError
 from clankie.seats.claude.watch import Watch
 from clankie.seats.claude.words import object_of
-from clankie.seats.port import Question, Refused, Seen, Taken, Unknown
+from clankie.seats.port import DeafError, Question, Refused, Seen, Taken, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator
@@ -206,6 +206,13 @@ class Stream:
     # ── what it says ─────────────────────────────────────────────────────────────────────────────
 
     async def _listen(self) -> None:
+        """Hear it until it ends. What fails, `seen` raises."""
+        try:
+            await self._hear()
+        except Exception as error:  # noqa: BLE001 - see above
+            self._watch.tell(DeafError.of(error))
+
+    async def _hear(self) -> None:
         async for row in self._child.rows():
             match row.get("type"):
                 case "command_lifecycle" if row.get("state") == "queued":

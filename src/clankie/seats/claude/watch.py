@@ -18,7 +18,7 @@ from clankie.seats.claude import registry
 from clankie.seats.claude.follow import Follow
 from clankie.seats.claude.receipts import Receipts
 from clankie.seats.claude.rows import reader
-from clankie.seats.port import Observation, Seen
+from clankie.seats.port import DeafError, Observation, Seen
 from clankie.seats.process import alive, started_at
 from clankie.seats.rows import Known
 
@@ -57,7 +57,7 @@ class Watch:
         self._rest_at: datetime | None = None
         self._compacted, self._moved = 0, False
         self._said: tuple[Activity | None, float] = (None, 0.0)
-        self._seen: asyncio.Queue[Seen] = asyncio.Queue()
+        self._seen: asyncio.Queue[Seen | DeafError] = asyncio.Queue()
 
     @property
     def transcript(self) -> Path | None:
@@ -86,22 +86,27 @@ class Watch:
         """The client says on another way that its turn has ended now."""
         self._rest_at = self._clock.now()
 
-    def tell(self, one: Seen) -> None:
+    def tell(self, one: Seen | DeafError) -> None:
         """Report something else in its place."""
         self._seen.put_nowait(one)
 
     async def run(self) -> None:
-        """Look until the process ends."""
-        while True:
-            self.look()
-            if self.ended:
-                return
-            await self._clock.sleep(TICK)
+        """Look until the process ends. What fails, `seen` raises."""
+        try:
+            while True:
+                self.look()
+                if self.ended:
+                    return
+                await self._clock.sleep(TICK)
+        except Exception as error:  # noqa: BLE001 - see above
+            self.tell(DeafError.of(error))
 
     async def seen(self) -> AsyncIterator[Seen]:
-        """What was seen, in order, until it ends."""
+        """What was seen, in order, until it ends. Raises DeafError."""
         while True:
             one = await self._seen.get()
+            if isinstance(one, DeafError):
+                raise one
             yield one
             if one.observation is not None and one.observation.ended:
                 return

@@ -23,7 +23,7 @@ from clankie.seats.codex.rollout import ended
 from clankie.seats.codex.rpc import Rpc, RpcError, Said
 from clankie.seats.folder import Folder
 from clankie.seats.launch import Launch, Means
-from clankie.seats.port import Handed, Observation, Seen
+from clankie.seats.port import DeafError, Handed, Observation, Seen
 
 if TYPE_CHECKING:
     from clankie.seats.codex.server import Server
@@ -51,7 +51,7 @@ class CodexSeat:
         if server.child is None:
             self._hands.tools.set()  # a server that was joined has started them long ago
         self._questions: dict[str, Pending] = {}
-        self._out: asyncio.Queue[Seen | _TurnEnded | None] = asyncio.Queue()
+        self._out: asyncio.Queue[Seen | _TurnEnded | DeafError | None] = asyncio.Queue()
         self._notes = (*server.notes, *versions.untried("Codex", rpc.version, launch.TESTED))
         if self._notes:
             self._out.put_nowait(Seen(notes=self._notes))
@@ -151,8 +151,13 @@ class CodexSeat:
     # ── what comes out ───────────────────────────────────────────────────────────────────────
 
     async def seen(self) -> AsyncIterator[Seen]:
-        """Questions, what the session does, and its end. What it writes stands in the rollout."""
+        """Questions, what the session does, and its end. What it writes stands in the rollout.
+
+        Raises DeafError.
+        """
         while (seen := await self._out.get()) is not None:
+            if isinstance(seen, DeafError):
+                raise seen
             if isinstance(seen, _TurnEnded):
                 await self._written(seen)
                 waits = Observation(session_id=seen.thread.id, activity=Activity.WAITING)
@@ -175,6 +180,8 @@ class CodexSeat:
                 if said.method in _GONE and said.params.get("threadId") == self._thread.id:
                     break
                 await self._heard(said)
+        except Exception as error:  # noqa: BLE001 - `seen` raises it: the server goes on
+            self._out.put_nowait(DeafError.of(error))
         finally:
             self._thread.gone()
             self._close(self._questions)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from clankie.seats.beside import beside
 from clankie.seats.codex import launch, proof
 from clankie.seats.codex import thread as threads
 from clankie.seats.codex.adapter import CodexSeat
@@ -65,12 +65,8 @@ async def _drive(means: Means) -> AsyncGenerator[CodexSeat]:
             async with connected(Path(server.record.link)) as rpc:
                 thread = await _thread(rpc, server, means, before)
                 seat = CodexSeat(rpc, server, means, thread)
-                listening = asyncio.get_running_loop().create_task(seat.listen())
-                try:
+                async with beside(seat.listen()):
                     yield seat
-                finally:
-                    listening.cancel()
-                    await asyncio.gather(listening, return_exceptions=True)
         except RpcError as error:
             raise CodexError(f"Codex's app-server failed: {error}.") from error
 

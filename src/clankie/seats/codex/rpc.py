@@ -4,6 +4,7 @@ Rule 1: an error that the server answered is a definite refusal. A connection th
         answer came says nothing: what was asked may have been done.
 Rule 2: everything is bounded: the size of a frame, the calls that wait, and what was not read yet.
         A reader that falls that far behind loses the connection, never a single message.
+Rule 3: a connection that we could not read any more did not end by itself: `said` raises why.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from websockets.asyncio.client import ClientConnection, unix_connect
 from websockets.exceptions import ConnectionClosed, WebSocketException
 
 from clankie import __version__
+from clankie.seats.beside import beside
 
 Json = dict[str, Any]
 
@@ -72,6 +74,10 @@ class RpcLostError(RpcError):
     """The connection ended, or time ran out, before an answer: nobody knows."""
 
 
+class RpcBrokenError(RpcError):
+    """The server is there, and what it says cannot be read any more."""
+
+
 @dataclass(frozen=True, slots=True)
 class Said:
     """Something that the server said by itself. With a `number` it is a question."""
@@ -91,6 +97,7 @@ class Rpc:
         self._backlog: deque[Said] = deque()
         self._news = asyncio.Event()
         self._ended = False
+        self._broken: RpcBrokenError | None = None
         self.version = ""
 
     @property
@@ -127,10 +134,12 @@ class Rpc:
         await self._send({"id": number, "error": {"code": -32601, "message": message}})
 
     async def said(self) -> AsyncIterator[Said]:
-        """What the server says by itself, in order."""
+        """What the server says by itself, in order. Raises RpcBrokenError."""
         while True:
             while self._backlog:
                 yield self._backlog.popleft()
+            if self._broken is not None:
+                raise self._broken
             if self._ended:
                 return
             self._news.clear()
@@ -146,16 +155,29 @@ class Rpc:
         self.version = agent[1] if agent else ""
 
     async def read(self) -> None:
-        """Read until the connection ends. Runs beside everything else."""
+        """Read until the connection ends, beside everything else. What fails, `said` raises."""
         try:
-            async for frame in self._connection:
-                self._take(frame)
-                if len(self._backlog) > BACKLOG:
-                    break
-        except (ConnectionClosed, WebSocketException, OSError):
-            pass
+            await self._read()
+        except ConnectionClosed as closed:
+            if closed.sent is not None and not closed.rcvd_then_sent:
+                self._breaks(f"we closed the connection: {closed.sent}", closed)
+        except OSError:
+            pass  # as when the server is killed
+        except Exception as error:  # noqa: BLE001 - whoever reads what the server says is told
+            self._breaks(f"{type(error).__name__}: {error}", error)
         finally:
             self._end()
+
+    async def _read(self) -> None:
+        async for frame in self._connection:
+            self._take(frame)
+            if len(self._backlog) > BACKLOG:
+                self._breaks(f"more than {BACKLOG} messages wait to be read", None)
+                return
+
+    def _breaks(self, why: str, error: Exception | None) -> None:
+        self._broken = RpcBrokenError(f"what the app-server says cannot be read any more ({why})")
+        self._broken.__cause__ = error
 
     def _take(self, frame: str | bytes) -> None:
         try:
@@ -181,7 +203,8 @@ class Rpc:
         self._news.set()
         for waiting in self._waiting.values():
             if not waiting.done():
-                waiting.set_exception(RpcLostError("the app-server went away"))
+                why = "the app-server went away" if self._broken is None else str(self._broken)
+                waiting.set_exception(RpcLostError(why))
 
     async def _send(self, message: Json) -> None:
         try:
@@ -218,13 +241,9 @@ async def connected(path: Path) -> AsyncGenerator[Rpc]:
     except (OSError, TimeoutError, WebSocketException) as error:
         raise RpcUnsentError(f"no app-server answers at {path}: {error}") from error
     rpc = Rpc(connection)
-    reading = asyncio.get_running_loop().create_task(rpc.read())
-    try:
-        await rpc.hello()
-        yield rpc
-    finally:
-        # Closing ends the reading; a task group here would wrap whatever the body raises.
+    async with beside(rpc.read()):
         try:
-            await connection.close()
+            await rpc.hello()
+            yield rpc
         finally:
-            await reading
+            await connection.close()

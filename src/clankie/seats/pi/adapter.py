@@ -28,6 +28,7 @@ from clankie.seats.pi.link import Link, PiError, PiLostError, PiRefusedError
 from clankie.seats.pi.rows import OURS
 from clankie.seats.pi.run import MARK, Run
 from clankie.seats.port import (
+    DeafError,
     Declaration,
     Handed,
     Observation,
@@ -80,7 +81,7 @@ class PiSeat:
         self.declaration = DECLARATION
         self._link, self._session, self._current = link, session, current
         self._reserved = asyncio.Lock()
-        self._out: asyncio.Queue[Seen | None] = asyncio.Queue()
+        self._out: asyncio.Queue[Seen | DeafError | None] = asyncio.Queue()
         self._waiting: dict[str, asyncio.Future[bool]] = {}
         self._run = Run()
         self._questions: dict[str, tuple[str, bool]] = {}
@@ -167,8 +168,13 @@ class PiSeat:
         return True
 
     async def seen(self) -> AsyncIterator[Seen]:
-        """Dialogs, activity, and its end. What it writes stands in the session's file."""
+        """Dialogs, activity, and its end. What it writes stands in the session's file.
+
+        Raises DeafError.
+        """
         while (seen := await self._out.get()) is not None:
+            if isinstance(seen, DeafError):
+                raise seen
             yield seen
 
     async def listen(self) -> None:
@@ -178,6 +184,8 @@ class PiSeat:
                 self._heard(event)
                 if event.get("type") == "agent_end" and self._run.undecided:
                     await self._link.mark(MARK)
+        except Exception as error:  # noqa: BLE001 - `seen` raises it: pi goes on
+            self._out.put_nowait(DeafError.of(error))
         finally:
             for waiting in self._waiting.values():
                 if not waiting.done():

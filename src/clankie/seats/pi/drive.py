@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, cast
 
 from clankie.seats import versions
+from clankie.seats.beside import beside
 from clankie.seats.folder import Folder
 from clankie.seats.launch import NEWEST, Launch, Means, Place
 from clankie.seats.pi.adapter import DECLARATION, TESTED, PiSeat, Session
@@ -59,22 +61,16 @@ class Pi:
 async def _drive(means: Means) -> AsyncGenerator[PiSeat]:
     folder = Folder(str(means.place.folder))
     link = await _started(means.place, folder)
-    loop = asyncio.get_running_loop()
-    reading = loop.create_task(link.read())
-    try:
-        session = await _session(link, folder)
-        version = await asyncio.to_thread(versions.installed, "pi", means.place.environment)
-        notes = versions.untried("pi", version, TESTED)
-        seat = PiSeat(link, session, lambda: _session(link, folder), notes)
-        listening = loop.create_task(seat.listen())
+    async with beside(link.read()):
         try:
-            yield seat
+            session = await _session(link, folder)
+            version = await asyncio.to_thread(versions.installed, "pi", means.place.environment)
+            notes = versions.untried("pi", version, TESTED)
+            seat = PiSeat(link, session, lambda: _session(link, folder), notes)
+            async with beside(seat.listen()):
+                yield seat
         finally:
-            listening.cancel()
-            await asyncio.gather(listening, return_exceptions=True)
-    finally:
-        await _end(link)
-        await asyncio.gather(reading, return_exceptions=True)
+            await _end(link)
 
 
 def _kept(place: Place) -> str:
@@ -113,7 +109,7 @@ async def _started(place: Place, folder: Folder) -> Link:
 
 def _log(folder: Folder) -> IO[bytes]:
     folder.put(LOG, b"")
-    return Path(folder.file(LOG)).open("ab")
+    return os.fdopen(folder.appending(LOG), "ab")
 
 
 async def _session(link: Link, folder: Folder) -> Session:

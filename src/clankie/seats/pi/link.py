@@ -34,6 +34,10 @@ class PiLostError(PiError):
     """It ended, or time ran out, before it answered."""
 
 
+class PiBrokenError(PiError):
+    """It is there, and what it says cannot be read any more."""
+
+
 class Link:
     """The process. `events` gives what it says by itself, until it ends."""
 
@@ -42,7 +46,7 @@ class Link:
         self._ids = itertools.count(1)
         self._waiting: dict[str, asyncio.Future[Json]] = {}
         self._marks: dict[str, str] = {}
-        self._events: asyncio.Queue[Json | None] = asyncio.Queue()
+        self._events: asyncio.Queue[Json | PiBrokenError | None] = asyncio.Queue()
         self.ended = False
 
     async def ask(self, kind: str, **fields: object) -> Json:
@@ -87,24 +91,31 @@ class Link:
             raise PiLostError("pi has ended") from error
 
     async def events(self) -> AsyncIterator[Json]:
-        """What it says by itself, in order."""
+        """What it says by itself, in order. Raises PiBrokenError."""
         while (event := await self._events.get()) is not None:
+            if isinstance(event, PiBrokenError):
+                raise event
             yield event
 
     async def read(self) -> None:
-        """Read until it ends. Runs beside everything else."""
-        stream = self.child.stdout
+        """Read until it ends. Runs beside everything else; what fails, `events` raises."""
+        stream, why = self.child.stdout, "pi has ended"
         try:
             while stream is not None and (line := await stream.readline()):
                 if not line.startswith(_QUIET):
                     self._take(line)
-        except (ValueError, ConnectionError):
-            pass  # a line beyond all bounds: what follows cannot be read any more
+        except ConnectionError:
+            pass
+        except Exception as error:  # noqa: BLE001 - such as a line beyond all bounds
+            why = f"what pi says cannot be read any more ({type(error).__name__}: {error})"
+            broken = PiBrokenError(why)
+            broken.__cause__ = error
+            self._events.put_nowait(broken)
         finally:
             self.ended = True
             for waiting in self._waiting.values():
                 if not waiting.done():
-                    waiting.set_exception(PiLostError("pi has ended"))
+                    waiting.set_exception(PiLostError(why))
             self._events.put_nowait(None)
 
     def _take(self, line: bytes) -> None:
