@@ -1,5 +1,6 @@
 """A harness drives: what a reader of the page sees, with the real service and a scripted seat."""
 
+import json
 from typing import Any
 
 import pytest
@@ -330,8 +331,11 @@ def test_a_question_that_was_answered_elsewhere_goes_away_and_says_why(desk: Des
     seat.asks("q-1", "Write a file")
     approve = page.locator(".ask").get_by_role("button", name="Approve")
     expect(approve).to_be_visible()
-    stale = desk.service.client.ask("GET", "/v1/approvals").data
+    expect(page.locator(".ask .hint")).to_have_text("These are its words. It waits for yours.")
+    (asked,) = json.loads(desk.service.client.ask("GET", "/v1/approvals").data)
+    stale = json.dumps([{**asked, "unwatched": True}])
     page.route("**/v1/approvals", lambda route: route.fulfill(status=200, body=stale))
+    expect(page.locator(".ask .hint")).to_contain_text("It may no longer be open")
     answer = {"decision": "deny", "expected_state": "pending"}
     assert desk.service.client.ask("POST", "/v1/approvals/q-1", answer).status == 200
     approve.click()

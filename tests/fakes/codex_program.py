@@ -6,7 +6,8 @@ error), `~odd` (a limit that makes no sense), `~swallow` (a turn that never show
 (after it accepted, before the row), `~die-late` (after the row, before the answer), `~review` (a
 turn that nothing can join).
 With `slow` in its home no thread is ever resumed, with `deaf` none is ever looked at, with `full`
-none is begun. Requests that it was sent stand in `requests.jsonl` of its home.
+none is begun, with `shy` who joins is asked nothing. Requests that it was sent stand in
+`requests.jsonl` of its home.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ class Thread:
         self.answer: asyncio.Future[Json] | None = None
 
     def wire(self) -> Json:
-        status = {"type": "active" if self.turn else "idle"}
+        flags = ["waitingOnApproval"] if self.asked else []
+        status = {"type": "active", "activeFlags": flags} if self.turn else {"type": "idle"}
         return {"id": self.id, "path": str(self.path), "ephemeral": False, "status": status}
 
     def write(self, **payload: object) -> None:
@@ -195,7 +197,7 @@ class AppServer:
         if not thread.path.exists():
             raise RefusedError(f"no rollout found for thread id {name}")
         thread.heard.add(client)
-        if thread.asked is not None:
+        if thread.asked is not None and not (HOME / "shy").exists():
             await client.send(json.dumps(thread.asked))
         return thread
 

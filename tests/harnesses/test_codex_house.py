@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 
 from clankie.cli.client import items
+from clankie.seats.codex.rpc import connected
 from fakes.until import until
 from harnesses.codex_seat import Codex, codex
 from harnesses.house import House, house
@@ -177,6 +179,55 @@ def test_the_owner_answers_what_codex_asks(asking: Codex) -> None:
             assert (Path(asking.place.directory) / "made").exists()
 
     asyncio.run(story())
+
+
+@pytest.mark.parametrize("answered", [True, False])
+def test_what_was_answered_while_nobody_drove_is_asked_no_more(
+    asking: Codex, answered: bool
+) -> None:
+    # proves: SEAT-13
+    async def story() -> None:
+        async with living(asking) as life:
+            await life.open()
+            delivery = life.says(f"~tool exec_command {ESCALATED}")
+            client = life.house.client
+
+            def asked() -> dict[str, Any]:
+                return (items(client.get("/v1/approvals"), "items") or [{}])[0]
+
+            await until(asked, why=life.house.log)
+            await until(lambda: life.attempts(delivery)[0][1] in {"taken", "accepted"})
+            (driver,) = life.drivers()
+            os.kill(driver, signal.SIGKILL)
+            await until(lambda: asked().get("unwatched"))
+            assert asked()["state"] == "pending"
+            if answered:
+                await decline(json.loads((life.folder() / "codex.json").read_text()))
+            again = life.drive()
+            await until(lambda: "unwatched" not in asked(), why=life.house.log)
+            if answered:
+                await until(lambda: asked()["state"] == "withdrawn", why=life.house.log)
+                await life.ends(delivery)
+            else:
+                answer = {"decision": "deny", "expected_state": "pending"}
+                client.post(f"/v1/approvals/{asked()['id']}", answer)
+                await life.ends(delivery)
+            assert not (Path(asking.place.directory) / "made").exists()
+            again.terminate()
+            await asyncio.to_thread(again.wait)
+
+    asyncio.run(story())
+
+
+async def decline(record: dict[str, Any]) -> None:
+    """Say no to what stands, as a person does in a terminal that joined the server."""
+    async with connected(Path(record["link"])) as rpc:
+        await rpc.call("thread/resume", {"threadId": record["thread"], "excludeTurns": True})
+        async for said in rpc.said():
+            if said.number is not None:
+                await rpc.answer(said.number, {"decision": "decline"})
+            if said.method == "serverRequest/resolved":
+                return
 
 
 def test_a_limit_ends_the_message_and_the_rest_goes_on_without_the_seat(one: Codex) -> None:

@@ -106,8 +106,14 @@ async def withdraw_question(call: Asked, seat: Named, approval: Question) -> Res
 
 @routes.get("/v1/approvals")
 async def list_approvals(call: Asked) -> Json:
-    """What harnesses ask their owner."""
-    return Json([seat_wire.approval(one) for one in await approvals.listed(call.house)])
+    """What harnesses ask their owner; `unwatched` is what may no longer be open."""
+    house = call.house
+    return Json(
+        [
+            seat_wire.approval(one, unwatched=approvals.unwatched(house, one))
+            for one in await approvals.listed(house)
+        ]
+    )
 
 
 @routes.post("/v1/approvals/{approval}")

@@ -144,7 +144,8 @@ COMPONENTS: Final[dict[str, Schema]] = {
     "SeatEventState": shape("How the attempt stands.", {"state": one_of(SeatState)}),
     "Synced": shape("What came of the rows.", {"accepted": COUNT, "duplicates": COUNT}),
     "Approval": shape(
-        "A question of a harness; `detail` is its own words.",
+        "A question of a harness; `detail` is its own words. `unwatched`: nobody listens at its "
+        "seat, so it may have been answered there.",
         {
             "id": TEXT,
             "seat": TEXT,
@@ -154,6 +155,7 @@ COMPONENTS: Final[dict[str, Schema]] = {
             "state": one_of(("pending", "approved", "denied", "withdrawn")),
             "created_at": TIME,
         },
+        {"unwatched": FLAG},
     ),
     "Approvals": {"type": "array", "items": ref("Approval")},
 }

@@ -96,9 +96,11 @@ def event(one: SeatEvent) -> dict[str, Any]:
     return wire
 
 
-def approval(one: Approval) -> dict[str, Any]:
-    """A question of a harness, for its owner."""
+def approval(one: Approval, *, unwatched: bool = False) -> dict[str, Any]:
+    """A question of a harness, for its owner. `unwatched`: it may no longer be open."""
+    more = {"unwatched": True} if unwatched else {}
     return {
+        **more,
         "id": one.id,
         "seat": one.seat,
         "conversation": one.conversation,

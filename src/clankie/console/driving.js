@@ -44,6 +44,9 @@ function bar(share) {
   return made;
 }
 
+const WAITS = "These are its words. It waits for yours.";
+const UNWATCHED = "It may no longer be open: nobody listens there now.";
+
 /** The cards of what harnesses ask in this conversation, oldest first. */
 export function questions(id, signal) {
   const place = h("div.asks", { hidden: true, role: "region", "aria-label": "A harness asks" });
@@ -57,9 +60,11 @@ export function questions(id, signal) {
       shown.delete(key);
     }
     for (const one of now) {
-      if (shown.has(one.id)) continue;
-      shown.set(one.id, card(one, driving(null, seatOf(id) ?? { seat: one.seat }, Date.now()).name));
-      place.append(shown.get(one.id));
+      if (!shown.has(one.id)) {
+        shown.set(one.id, card(one, driving(null, seatOf(id) ?? { seat: one.seat }, Date.now()).name));
+        place.append(shown.get(one.id));
+      }
+      shown.get(one.id).querySelector(".hint").textContent = one.unwatched ? UNWATCHED : WAITS;
     }
     place.hidden = shown.size === 0;
   };
@@ -87,6 +92,6 @@ function card(one, name) {
     h("div.buttons", null,
       h("button.small", { onclick: () => answer("approve") }, icon("check"), "Approve"),
       h("button.small", { onclick: () => answer("deny") }, icon("close"), "Deny"),
-      h("span.faint", null, "These are its words. It waits for yours.")));
+      h("span.faint.hint")));
   return made;
 }

@@ -38,6 +38,8 @@ class Asking:
     binding: str
     poll_id: Callable[[], str]
     say: Callable[[str], None]
+    lost: bool = False
+    """Whether the service was away, or busy, since somebody looked."""
 
     async def page(self) -> Page | Ending:
         """The next page; or why there will be none.
@@ -52,6 +54,7 @@ class Asking:
             try:
                 page = await self.service.poll(self.binding, poll_id, WAIT)
             except (UnreachableError, BusyError) as error:
+                self.lost = True
                 await patience.pause(error)
                 refused = 0
             except NotOursError as error:

@@ -16,6 +16,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from clankie.core.seat import delivery_uuid
+from clankie.seats.asked import Asked
 from clankie.seats.rows import Known, Typed, digest_of
 
 if TYPE_CHECKING:
@@ -58,10 +59,14 @@ Key = tuple[str, int]
 
 
 class Journal:
-    """The file, and what it says. One pump of a seat writes it at a time."""
+    """The file, and what it says. One pump of a seat writes it at a time.
+
+    `asked` is another file beside it: what the harness asked its owner.
+    """
 
     def __init__(self, folder: Folder, clock: Clock) -> None:
         self._folder, self._clock = folder, clock
+        self.asked = Asked(folder)
         self._took: dict[Key, Took] = {}
         self._typed: list[Typed] = []
         self._size = len(folder.get(TAKEN))

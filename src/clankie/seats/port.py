@@ -107,11 +107,13 @@ class Seen:
     """One thing that an adapter reports: an observation, or a question.
 
     `answered`: questions that no longer stand, because the harness was answered elsewhere.
+    `standing`: all that stand in it, where it can tell; those of an earlier driver are over.
     """
 
     observation: Observation | None = None
     question: Question | None = None
     answered: tuple[str, ...] = ()
+    standing: tuple[str, ...] | None = None
     notes: tuple[str, ...] = field(default=())
 
 

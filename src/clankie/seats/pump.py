@@ -19,6 +19,7 @@ from clankie.seats.asking import Asking
 from clankie.seats.ending import Ending
 from clankie.seats.handing import HAND_OVER, Handing
 from clankie.seats.patience import INSIST, Patience
+from clankie.seats.questions import Questions
 from clankie.seats.service import Answered, AnsweredError, SeatWireError, UnreachableError
 from clankie.seats.telling import Telling
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from clankie.host.ports import Clock
     from clankie.seats.journal import Journal
-    from clankie.seats.port import Harness, Observation, Question
+    from clankie.seats.port import Harness, Observation
     from clankie.seats.service import Page, Service
 
 QUICK: Final = 1.0
@@ -82,6 +83,14 @@ class Pump:
         self._with = workings
         self._free = asyncio.Event()
         self._free.set()
+        self._questions = Questions(
+            service=service,
+            asked=journal.asked,
+            clock=workings.clock,
+            jitter=workings.jitter,
+            say=workings.say,
+            answer=self._answer,
+        )
 
     async def run(self) -> Ending:
         """Work until the seat or the harness ends; says why."""
@@ -137,6 +146,9 @@ class Pump:
             page = await asking.page()
             if isinstance(page, Ending):
                 return page
+            if asking.lost:
+                asking.lost = False
+                await self._questions.again()
             self._free.clear()
             try:
                 await self._orders(page)
@@ -154,8 +166,7 @@ class Pump:
             if not await self._tried(self._harness.interrupt(event)):
                 self._with.say(f"{event}: its turn could not be stopped.")
         for question, approve in page.decisions:
-            if not await self._tried(self._harness.answer(question, approve=approve)):
-                self._with.say(f"{question}: the question no longer stands.")
+            await self._questions.answered(question, approve=approve)
         if page.renew and not await self._tried(self._renewed()):
             self._with.say(NEEDS_A_PERSON)
 
@@ -163,6 +174,9 @@ class Pump:
         """Begin a new session, before anything more is asked for: it reads the log first."""
         await self._with.before()
         return await self._with.renew()
+
+    async def _answer(self, question: str, approve: bool) -> bool:  # noqa: FBT001 - a callback
+        return await self._tried(self._harness.answer(question, approve=approve))
 
     async def _tried(self, work: Awaitable[bool]) -> bool:
         try:
@@ -203,35 +217,15 @@ class Pump:
             for note in seen.notes:
                 self._with.say(note)
             if seen.question is not None:
-                await self._ask(seen.question)
+                await self._questions.ask(seen.question)
             for name in seen.answered:
-                await self._withdraw(name)
+                await self._questions.withdraw(name)
+            if seen.standing is not None:
+                await self._questions.stand(seen.standing)
             if seen.observation is not None:
                 await self._observe(seen.observation)
                 if seen.observation.ended:
                     return
-
-    async def _ask(self, question: Question) -> None:
-        decided: list[bool | None] = []
-
-        async def ask() -> None:
-            decided.append(await self._service.ask(question))
-
-        try:
-            await self._patience().insist(ask, INSIST)
-        except SeatWireError as error:
-            self._with.say(f"The question {question.summary!r} reached nobody ({error}).")
-            return
-        approve = decided[-1]
-        if approve is not None:
-            # The answer was given to a pump before us, and died with it.
-            await self._tried(self._harness.answer(question.id, approve=approve))
-
-    async def _withdraw(self, question: str) -> None:
-        try:
-            await self._patience().insist(lambda: self._service.withdraw(question), INSIST)
-        except SeatWireError as error:
-            self._with.say(f"{question}: the owner still sees it ({error}).")
 
     async def _observe(self, seen: Observation) -> None:
         """Send what was seen; while the service is away it waits here, and so does the adapter."""

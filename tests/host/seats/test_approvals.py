@@ -12,6 +12,7 @@ from fakes.bridge import opened, page_of
 from fakes.clock import FakeClock
 from fakes.hall import Machine
 from fakes.loop import virtual
+from fakes.processes import FakeProcesses
 
 
 @virtual
@@ -108,3 +109,32 @@ async def test_a_seat_may_ask_only_so_much_at_once(clock: FakeClock, tmp_path: P
             await approvals.post(hall.house, seat.seat, id=f"r-{number}", summary="run rm")
         with pytest.raises(BackpressureError):
             await approvals.post(hall.house, seat.seat, id="s-1", summary="run rm")
+
+
+@virtual
+async def test_a_question_that_nobody_listens_for_may_be_over_and_one_of_a_dead_harness_is(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: BASE-3
+    processes = FakeProcesses()
+    machine = Machine(tmp_path, clock, processes=processes)
+    async with machine.on() as hall:
+        seat = await opened(hall)
+        await approvals.post(hall.house, seat.seat, id="q-1", summary="run rm")
+
+        async def unsure() -> bool:
+            (one,) = await approvals.listed(hall.house)
+            return approvals.unwatched(hall.house, one)
+
+        assert await unsure()
+        waiting = seat.parks()
+        await clock.sleep(1)
+        assert not await unsure()
+        waiting.cancel()
+        await clock.sleep(1)
+        assert await unsure()
+        processes.ends(100)
+        with pytest.raises(TransitionRefusedError):
+            await approvals.decide(hall.house, "q-1", "approve", "pending")
+        assert not await unsure()
+        assert [one.state for one in await approvals.listed(hall.house)] == ["withdrawn"]

@@ -429,3 +429,25 @@ async def test_a_server_that_begins_no_thread_leaves_the_seat_where_it_is(codex:
         assert await seat.renew() is None
         assert seat.native == before
         assert await codex.gives(seat, "d-1", "~say still here") == Taken("client_id")
+
+
+async def standing(codex: Codex) -> list[tuple[str, ...] | None]:
+    """Run a driver until it has said what stands, and something after that."""
+    codex.seen.clear()
+    async with codex.running() as seat:
+        await codex.gives(seat, "d-9", "~hold")
+        await until(codex.activities)
+        return [one.standing for one in codex.seen if one.standing is not None]
+
+
+async def test_who_joins_says_which_questions_stand(codex: Codex) -> None:
+    assert await standing(codex) == [()]
+    async with codex.running() as seat:
+        await codex.gives(seat, "d-1", "~ask")
+        await until(codex.questions)
+        question = codex.questions()[0].id
+        codex.another_program()
+    assert await standing(codex) == [(question,)]
+    (codex.home / "shy").touch()
+    # It waits for an answer to something that we were not told of.
+    assert await standing(codex) == []

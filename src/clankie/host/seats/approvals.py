@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from clankie.core import binding as law
 from clankie.core.errors import BackpressureError, InvalidFieldError, TransitionRefusedError
 from clankie.core.seat_errors import ApprovalNotFoundError
+from clankie.host.seats.keeping import gone
 from clankie.host.seats.news import driver_changed
 
 if TYPE_CHECKING:
@@ -98,8 +100,22 @@ async def withdraw(house: House, seat: str, approval: str) -> None:
 
 
 async def listed(house: House) -> Sequence[Approval]:
-    """All that are remembered, in the order in which they were asked."""
+    """All that are remembered, in the order in which they were asked.
+
+    What a harness asked that has provably ended is withdrawn.
+    """
+    for one in list(house.desk.questions.values()):
+        if one.state == PENDING and gone(house, house.desk.chair(one.seat)):
+            house.desk.questions[one.id] = replace(one, state=WITHDRAWN)
     return list(house.desk.questions.values())
+
+
+def unwatched(house: House, asked: Approval) -> bool:
+    """Whether nobody listens at its seat: then it may have been answered at the harness."""
+    if asked.state != PENDING:
+        return False
+    chair = house.desk.chair(asked.seat)
+    return law.bound(chair.asking, house.desk.limits, house.clock.monotonic()) is None
 
 
 async def decide(house: House, approval: str, decision: str, expected_state: str) -> Approval:
@@ -110,6 +126,7 @@ async def decide(house: House, approval: str, decision: str, expected_state: str
         InvalidFieldError: neither approve nor deny.
         TransitionRefusedError: it is not in the state that the owner saw.
     """
+    await listed(house)
     questions = house.desk.questions
     asked = questions.get(approval)
     if asked is None:

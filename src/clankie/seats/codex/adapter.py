@@ -59,6 +59,7 @@ class CodexSeat:
         self._keep(greeted=same and server.record.greeted)
         if thread.turn is not None:
             self._responds()
+        rpc.mark(threads.JOINED)
 
     # ── what it is ───────────────────────────────────────────────────────────────────────────
 
@@ -204,6 +205,9 @@ class CodexSeat:
                 await self._moved(found, "fork" if forked else "clear")
             case "thread/status/changed":
                 await self._changed(params)
+            case threads.JOINED if self._questions or not self._thread.waits:
+                # Who joins a thread is asked at once whatever is open there.
+                self._out.put_nowait(Seen(standing=tuple(self._questions)))
             case _ if params.get("threadId") == self._thread.id:
                 self._mine(said)
             case _:

@@ -133,6 +133,11 @@ class Rpc:
         """Say that we cannot answer this question. Raises RpcLostError."""
         await self._send({"id": number, "error": {"code": -32601, "message": message}})
 
+    def mark(self, method: str) -> None:
+        """Put a word of our own behind everything that the server has said by now."""
+        self._backlog.append(Said(method))
+        self._news.set()
+
     async def said(self) -> AsyncIterator[Said]:
         """What the server says by itself, in order. Raises RpcBrokenError."""
         while True:

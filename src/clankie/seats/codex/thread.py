@@ -14,6 +14,8 @@ from typing import Any, Final, cast
 
 Json = dict[str, Any]
 
+JOINED: Final = "clankie/joined"
+"""A word of our own among the server's: what it said before was said when we joined."""
 _FULL: Final = 100
 _KEPT: Final = 200
 """Turns whose starter is remembered, and messages whose event is."""
@@ -27,12 +29,14 @@ class Thread:
 
     `starters`: which event's words began a turn; empty where they were not ours.
     `joined`: we are told what happens in it. A thread without a rollout cannot be joined yet.
+    `waits`: when it was read, it waited for a person's answer.
     """
 
     id: str
     path: str | None = None
     turn: str | None = None
     joined: bool = True
+    waits: bool = False
     limited_until: datetime | None = None
     starters: dict[str, str] = field(default_factory=dict[str, str])
     _events: dict[str, str] = field(default_factory=dict[str, str])
@@ -132,4 +136,5 @@ def of(found: object) -> Thread | None:
     aside = known.get("ephemeral") or known.get("parentThreadId")
     if not isinstance(name, str) or aside or known.get("threadSource") not in {None, "user"}:
         return None
-    return Thread(name, path if isinstance(path, str) else None)
+    waits = bool(as_json(known.get("status")).get("activeFlags"))
+    return Thread(name, path if isinstance(path, str) else None, waits=waits)
