@@ -109,6 +109,13 @@ async def test_a_process_that_is_no_relative_of_the_session_gets_no_seat(served:
     assert status in {403, 410}, refused
 
 
+async def test_the_process_above_all_others_is_nobodys_harness(served: Served) -> None:
+    grant = await granted(served.api)
+    status, refused = await registered(served, offered(grant["grant"], pid=1))
+    assert (status, refused["code"]) == (403, "not_allowed")
+    assert "descends from process 1" in refused["detail"]
+
+
 async def test_a_grant_lasts_minutes(served: Served) -> None:
     grant = await granted(served.api)
     await served.api.hall.clock.advance(301)

@@ -11,12 +11,13 @@ GROUPS = {"group", "tasks"}
 
 def loose(source: str) -> list[int]:
     """The lines of a source at which a task is made outside of a group."""
-    return [node.lineno for node in ast.walk(ast.parse(source)) if _is_loose(node)]
+    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    return [call.lineno for call in calls if _is_loose(call)]
 
 
-def _is_loose(node: ast.AST) -> bool:
+def _is_loose(node: ast.Call) -> bool:
     """A group goes by its name; the linter knows `asyncio.create_task`, and no method of a loop."""
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+    if not isinstance(node.func, ast.Attribute):
         return False
     if node.func.attr == "ensure_future":
         return True

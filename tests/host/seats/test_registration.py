@@ -131,6 +131,25 @@ async def test_who_registers_is_of_the_family_of_the_process_that_it_names(
 
 
 @virtual
+@pytest.mark.parametrize("proves", [True, False])
+async def test_to_descend_from_the_first_process_proves_nothing(
+    clock: FakeClock, tmp_path: Path, *, proves: bool
+) -> None:
+    # proves: SEAT-13
+    machine = Machine(tmp_path, clock, processes=FakeProcesses(proves=proves))
+    async with machine.on() as hall:
+        _, secret = await granted(hall)
+        for peer in (Peer(pid=100, uid=UID), None):
+            with pytest.raises(NotAllowedError, match="descends from process 1"):
+                await registered(hall, secret, native=Native("native-1", 1), peer=peer)
+        # In a container the harness may be that one itself.
+        seat, _ = await registered(
+            hall, secret, native=Native("native-1", 1), peer=Peer(pid=1, uid=UID)
+        )
+        assert seat.occupant.native.pid == 1
+
+
+@virtual
 async def test_where_nothing_proves_a_process_its_seat_is_unproven_and_says_so(
     clock: FakeClock, tmp_path: Path
 ) -> None:

@@ -2,13 +2,15 @@
 
 Rule 1: whoever asks must be of the grant's own user, and of the family of the process it names.
 Rule 2: what cannot be proven here is not refused for that: the seat is unproven and says so.
+Rule 3: everything descends from the first process, so to be of its family proves nothing: it is a
+        harness only where it asks itself. Who names it mostly lost its own parent.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from clankie.core.conversation import Author, Principal
 from clankie.core.errors import NotAllowedError, ShuttingDownError
@@ -28,6 +30,10 @@ if TYPE_CHECKING:
     from clankie.host.house import House
     from clankie.host.ports import Processes
     from clankie.host.seatstore import Grant
+
+
+FIRST: Final = 1
+"""The process that the kernel starts, and that orphans fall to."""
 
 
 async def register(  # noqa: PLR0913 - what a harness says of itself, field by field
@@ -76,6 +82,11 @@ def proven(processes: Processes, native: Native, peer: Peer | None) -> Native:
     Raises:
         NotAllowedError, OccupantChangedError.
     """
+    if native.pid <= FIRST and (peer is None or peer.pid != native.pid):
+        raise NotAllowedError(
+            f"Every process descends from process {native.pid}, so nobody can tell that it is the "
+            "harness. If it has ended, open the seat again; in a container run it under an init."
+        )
     if not processes.proves:
         return replace(native, process_started_at="")
     if peer is None:
