@@ -141,6 +141,10 @@ class Pi:
         self.end(words, said)
 
     def end(self, words: str, said: str) -> None:
+        with self.lock:  # as pi does, in one go: no answer of its stands in between
+            self.ends(words, said)
+
+    def ends(self, words: str, said: str) -> None:
         failed, how = words.partition("~fail ")[2], "aborted" if self.stopped else "stop"
         tries = 2 if "~again" in words else 1
         for number in range(tries if failed else 0):

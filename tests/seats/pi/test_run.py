@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from clankie.core.seat import EntryKind, Limited
-from clankie.seats.pi.run import MARK, RATE, SOON, USAGE, Run, limit_of
+from clankie.seats.pi.run import RATE, SOON, USAGE, Run, limit_of
 
 AT = datetime(2026, 11, 30, 12, tzinfo=UTC)
 STAMP = int(AT.timestamp() * 1000)
@@ -58,7 +58,8 @@ def failed(**more: Any) -> dict[str, Any]:
 
 
 END = {"type": "agent_end"}
-THEN = {"type": MARK}
+THEN = {"type": "clankie_end_1"}
+AFTER = {"type": "clankie_end_2"}
 
 
 def heard(*events: dict[str, Any]) -> list[str]:
@@ -84,7 +85,10 @@ def test_an_end_with_an_error_counts_once_pi_does_not_go_on() -> None:
     assert heard(failed(), END, THEN) == ["error"]
     assert heard(failed(), END, again, THEN) == ["runs"]
     assert heard(failed(), END, again, THEN, start, good, END) == ["over"]
-    assert heard(failed(), END, again, THEN, start, failed(), END, gave_up, THEN) == ["error"]
+    assert heard(failed(), END, again, THEN, start, failed(), END, gave_up, AFTER) == ["error"]
+    # The answer to what was asked behind the first end says nothing of the second.
+    assert heard(failed(), END, again, start, failed(), END, THEN, again) == ["runs"]
+    assert heard(failed(), END, again, start, failed(), END, THEN, AFTER) == ["error"]
     assert heard(failed(), END, compacts, THEN, went_on) == ["runs"]
     assert heard(failed(), END, compacts, THEN, {"type": "compaction_end"}) == ["error"]
     # Room is also made behind a good end, and an end is no error for the tool that failed in it.

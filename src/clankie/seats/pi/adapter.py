@@ -26,7 +26,7 @@ from clankie.seats import process
 from clankie.seats.launch import Launch
 from clankie.seats.pi.link import Link, PiError, PiLostError, PiRefusedError
 from clankie.seats.pi.rows import OURS
-from clankie.seats.pi.run import MARK, Run
+from clankie.seats.pi.run import Run
 from clankie.seats.port import (
     DeafError,
     Declaration,
@@ -183,7 +183,7 @@ class PiSeat:
             async for event in self._link.events():
                 self._heard(event)
                 if event.get("type") == "agent_end" and self._run.undecided:
-                    await self._link.mark(MARK)
+                    await self._link.mark(self._run.mark)
         except Exception as error:  # noqa: BLE001 - `seen` raises it: pi goes on
             self._out.put_nowait(DeafError.of(error))
         finally:

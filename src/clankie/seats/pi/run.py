@@ -2,7 +2,7 @@
 
 Rule: an error ends nothing by itself: pi may try again, or make room and go on, and says so right
 behind the end of the run. So an end with an error counts when pi has answered a question that was
-asked behind it (`MARK`), and has not said that it goes on.
+asked behind it (`Run.mark`), and has not said that it goes on.
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ from clankie.core.seat import Entry, EntryKind, Limited, Mishap
 
 Json = dict[str, Any]
 
-MARK: Final = "clankie_mark"
-"""The type of the event that `Link.mark` puts behind what pi has said so far."""
 RATE, USAGE = "rate", "usage"
 """The windows of limits: of requests in a while, or of what the account may use."""
 SOON: Final = timedelta(minutes=5)
@@ -68,6 +66,12 @@ class Run:
     _last: Json = field(default_factory=dict[str, Any])
     _failed: Json | None = None
     _goes_on: bool = False
+    _ended: int = 0
+
+    @property
+    def mark(self) -> str:
+        """The type of the event that is to stand behind what pi said of its last end."""
+        return f"clankie_end_{self._ended}"
 
     @property
     def undecided(self) -> bool:
@@ -95,7 +99,7 @@ class Run:
                 return self._fails(stopped=event.get("finalError") == _STOPPED)
             case "compaction_end" if event.get("willRetry") is not True:
                 return self._fails()
-            case "clankie_mark" if not self._goes_on:
+            case self.mark if not self._goes_on:
                 return self._fails()
             case _:
                 pass
@@ -107,6 +111,7 @@ class Run:
 
     def _ends(self) -> tuple[Entry, ...] | None:
         last, self._last = self._last, {}
+        self._ended += 1
         if last.get("stopReason") == "error":
             self._failed, self._goes_on = last, False
             return None
