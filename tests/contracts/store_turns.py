@@ -10,10 +10,10 @@ from clankie.core.ids import HEAD
 from clankie.core.seat import Activity, EntryKind
 from clankie.host.seatstore import Synced
 from clankie.host.storage import Store
-from contracts.seat_kit import BRIDGE, occupant, seated, state, taken
+from contracts.seat_kit import BRIDGE, LIMITS, occupant, seated, state, taken
 from contracts.store_handoff import one_handoff, ran
 from contracts.store_kit import World, log
-from contracts.store_transcripts import proving, row, synced
+from contracts.store_transcripts import proving, row, said, synced
 
 TAKEN = (InputState.RUNNING, SeatState.TAKEN)
 ACCEPTED = (InputState.RUNNING, SeatState.ACCEPTED)
@@ -190,3 +190,37 @@ async def test_another_session_of_a_seat_answers_nothing_that_the_one_before_was
     assert await state(store, "m-1") == ACCEPTED
     await store.mail.lapse("s-1", "m-1", 1)
     assert await answer(store, "m-1") is None
+
+
+@pytest.mark.parametrize("same", [True, False])
+async def test_what_an_earlier_seat_of_the_session_was_given_is_no_second_message(
+    store: Store, world: World, same: bool
+) -> None:
+    # proves: CONV-3, FENCE-7
+    standing = await seated(store, world)
+    event = await taken(store, standing, "m-1")
+    # Its process died before the row was sent; the session is resumed, in another seat.
+    session = "n-s-1" if same else "n-other"
+    await seated(store, world, "s-2", sits=occupant(session, pid=8), expected="s-1")
+    proof = proving("r-1", world.clock.now(), event)
+    synced = await store.mail.sync("s-2", session, [proof], None, LIMITS)
+    assert (synced.accepted, list(synced.proven)) == (1, [])
+    words = [("owner", "Hello")] if same else [("owner", "Hello"), ("external", "Hello")]
+    assert [(role, text) for role, _, text in await said(store)] == words
+    assert await state(store, "m-1") == TAKEN
+
+
+async def test_a_handoff_that_an_earlier_seat_of_the_session_was_given_is_no_message(
+    store: Store, world: World
+) -> None:
+    # proves: HAND-6
+    await seated(store, world)
+    head = await store.conversations.get(HEAD)
+    await store.seats.projected("s-1", "n-s-1", head.cursor)
+    await ran(store, "w-1", "Look at the build.")
+    handoff = await one_handoff(store)
+    before = await said(store)
+    await seated(store, world, "s-2", sits=occupant("n-s-1", pid=8), expected="s-1")
+    proof = proving("r-1", world.clock.now(), handoff)
+    await store.mail.sync("s-2", "n-s-1", [proof], None, LIMITS)
+    assert await said(store) == before

@@ -28,6 +28,8 @@ _COLUMNS: Final = (
 )
 _BY_NUMBER: Final = f"""
 SELECT {_COLUMNS} FROM attempt WHERE delivery = ? AND n = ? AND seat = ?"""
+_AT_ANY: Final = f"""
+SELECT {_COLUMNS} FROM attempt WHERE delivery = ? AND n = ? AND seat IS NOT NULL"""
 _OPEN: Final = f"""
 SELECT {_COLUMNS} FROM attempt WHERE delivery = ? AND {attempts.OPEN} AND seat IS NOT NULL"""
 _OFFERED: Final = f"""
@@ -114,6 +116,12 @@ class Given:
 def read(run: Run, seat: str, delivery: str, n: int) -> Given | None:
     """The attempt of this number at this seat, if there ever was one."""
     row = run(_BY_NUMBER, (delivery, n, seat)).fetchone()
+    return None if row is None else Given(*row)
+
+
+def at_any(run: Run, delivery: str, n: int) -> Given | None:
+    """The attempt of this number, if it was at a seat, whichever."""
+    row = run(_AT_ANY, (delivery, n)).fetchone()
     return None if row is None else Given(*row)
 
 

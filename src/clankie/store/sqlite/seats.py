@@ -38,6 +38,7 @@ _ALL: Final = f"{_COLUMNS} WHERE retired = 0 ORDER BY seat.n"
 _STILL: Final = "SELECT 1 FROM seat WHERE id = ? AND occupant = ? AND conversation = ?"
 _OCCUPANT: Final = "SELECT occupant FROM seat WHERE id = ?"
 _HARNESS: Final = "SELECT harness FROM seat WHERE id = ?"
+_SAT: Final = "SELECT 1 FROM seat WHERE id = ? AND harness = ? AND session = ?"
 _CAPABILITIES: Final = "SELECT capabilities FROM seat WHERE id = ?"
 _INSERT: Final = """
 INSERT INTO seat (id, harness, occupant, fleet, pane, session, pid, process_started_at,
@@ -103,6 +104,11 @@ def harness_of(run: Run, seat: str) -> str | None:
     """What runs there, in a retired one too."""
     row = run(_HARNESS, (seat,)).fetchone()
     return None if row is None else row[0]
+
+
+def sat(run: Run, seat: str, harness: str, session: str) -> bool:
+    """Whether this native session is, or was to its end, the one of that seat."""
+    return run(_SAT, (seat, harness, session)).fetchone() is not None
 
 
 def shows(run: Run, seat: str) -> bool:

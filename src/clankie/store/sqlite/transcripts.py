@@ -23,7 +23,7 @@ from clankie.core.conversation import Author, Message, Principal, Role, Tool, To
 from clankie.core.delivery import SeatState
 from clankie.core.handoff import SpanEvent
 from clankie.core.mailbox import wants_reply
-from clankie.core.seat import Activity, EntryKind
+from clankie.core.seat import Activity, EntryKind, Proof
 from clankie.core.seat_errors import SeatNotFoundError, SessionConflictError
 from clankie.core.session import Handed, Turn, heard, proves
 from clankie.host.framing import one_line
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from clankie.core.seat import Entry, Limited
+    from clankie.core.seat import Entry, Evidence, Limited
     from clankie.core.settings import SeatLimits
     from clankie.host.seatstore import Seat
     from clankie.store.sqlite.given import Given
@@ -59,6 +59,7 @@ CALL: Final = 200
 DETAIL: Final = 1_000
 """Characters of a tool's line in the log."""
 _MAY_PROVE: Final = frozenset({SeatState.ATTEMPTING, SeatState.TAKEN, SeatState.UNCERTAIN})
+_BY_ID: Final = frozenset({Proof.UUID, Proof.CLIENT_ID})
 _NOT_HERE: Final = frozenset({SeatState.REFUSED, SeatState.RELEASED})
 _HAS_IT: Final = frozenset({SeatState.TAKEN, SeatState.ACCEPTED})
 
@@ -83,6 +84,12 @@ class _Sync:
         """What the seat was given in this conversation and has not ended."""
         found = given.in_flight(self.tx.run, self.seat.id)
         return [one for one in found if one.conversation == self.head.id]
+
+    def sat(self, seat: str | None) -> bool:
+        """Whether it is this seat, or one in which this very session sat before."""
+        if seat is None or seat == self.seat.id:
+            return seat is not None
+        return seats.sat(self.tx.run, seat, self.seat.harness, self.session_id)
 
     @property
     def author(self) -> Author:
@@ -200,19 +207,37 @@ def _proven(batch: _Sync, entry: Entry) -> int | None:
     if span is not None:
         return _span_proven(batch, entry, span)
     one = given.read(batch.tx.run, batch.seat.id, evidence.event, evidence.attempt)
-    if one is None or one.asked_at is None or one.joined is not None or one.state in _NOT_HERE:
+    if one is None:
+        return _given_before(batch, entry, evidence)
+    if one.asked_at is None or one.joined is not None or one.state in _NOT_HERE:
         return None
     newest = inputs.read(batch.tx, one.delivery)
     handed = _handed(evidence.event, one.n, newest.text, one.asked_at)
     alike = max(1, batch.words[normalise(entry.text)]) * _alike(batch, one, newest.text)
     if not proves(entry, handed, batch.limits, alike=alike):
         return None
-    if one.conversation != batch.head.id:
-        return 0  # another's words: they stand there, and settle nothing from here
-    if one.state in _MAY_PROVE:
+    here = one.conversation == batch.head.id
+    if here and one.state in _MAY_PROVE:
         _accept(batch, one, evidence.proof)
         batch.proven.append(one.delivery)
-    return newest.message_cursor
+    # Another's words: they stand there, and settle nothing from here.
+    return newest.message_cursor if here else 0
+
+
+def _given_before(batch: _Sync, entry: Entry, evidence: Evidence) -> int | None:
+    """Where words stand that an earlier seat of this very session was given, as their id proves.
+
+    They are no second message; and they settle nothing: what that seat had has an end of its own.
+    """
+    one = given.at_any(batch.tx.run, evidence.event, evidence.attempt)
+    if one is None or one.asked_at is None or one.joined is not None or one.state in _NOT_HERE:
+        return None
+    if evidence.proof not in _BY_ID or not batch.sat(one.seat):
+        return None
+    it = inputs.read(batch.tx, one.delivery)
+    if not proves(entry, _handed(evidence.event, one.n, it.text, one.asked_at), batch.limits):
+        return None
+    return it.message_cursor if one.conversation == batch.head.id else 0
 
 
 def _handed(event: str, attempt: int, text: str | None, asked_at: int) -> Handed:
@@ -232,14 +257,17 @@ def _alike(batch: _Sync, one: Given, text: str | None) -> int:
 
 
 def _span_proven(batch: _Sync, entry: Entry, span: handoffs.Span) -> int | None:
-    if span.seat != batch.seat.id or span.asked_at is None or span.to_cursor is None:
+    if span.seat is None or span.asked_at is None or span.to_cursor is None:
+        return None
+    if not batch.sat(span.seat):
         return None
     handed = _handed(span.id, span.tries, span.content, span.asked_at)
     if not proves(entry, handed, batch.limits):
         return None
     if span.conversation != batch.head.id:
         return 0
-    handoffs.move(batch.tx, batch.head, span, SpanEvent.ACKNOWLEDGED)
+    if span.seat == batch.seat.id:
+        handoffs.move(batch.tx, batch.head, span, SpanEvent.ACKNOWLEDGED)
     return span.to_cursor
 
 
