@@ -198,6 +198,13 @@ async def test_a_token_is_shown_once_and_works_until_it_is_revoked(api: Api) -> 
 )
 async def test_no_token_is_made_for_who_holds_none(api: Api, body: dict[str, str]) -> None:
     assert (await api.post("/v1/tokens", body)).status == 422
+
+
+async def test_a_seat_gets_its_token_from_its_grant_alone(api: Api) -> None:
+    refused = await api.post("/v1/tokens", {"principal": "seat", "label": "claude"})
+    assert (refused.status, refused.code) == (422, "invalid_field")
+    assert "clankie seat open" in refused.json["detail"]
+    assert (await api.get("/v1/tokens")).json["tokens"] == []
     assert (await api.get("/v1/tokens")).json == {"tokens": []}
 
 

@@ -54,6 +54,13 @@ def test_wrong_usage_is_exit_code_2(arguments: list[str], run: Run) -> None:
     assert done.out == ""
 
 
+@pytest.mark.usefixtures("home")
+def test_a_token_for_a_seat_is_refused_with_the_way_to_get_one(run: Run) -> None:
+    done = run("token", "new", "claude", "--for", "seat")
+    assert (done.code, done.out) == (1, "")
+    assert "use `clankie seat open`" in " ".join(done.err.split())
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -60,7 +60,7 @@ async def test_the_operator_is_known_by_the_secret_of_the_state_directory(
 async def test_no_secret_is_stored(clock: FakeClock, tmp_path: Path) -> None:
     # proves: BASE-2
     async with Machine(tmp_path, clock).on() as hall:
-        _, secret = await tokens.issue(hall.house, Principal.SEAT, "claude")
+        _, secret = await tokens.issue(hall.house, Principal.DEVICE, "phone")
     assert secret.encode() not in _stored(tmp_path)
     assert tokens.digest(secret).encode() in _stored(tmp_path)
 
@@ -69,7 +69,9 @@ def _stored(home: Path) -> bytes:
     return b"".join(one.read_bytes() for one in home.glob("clankie.db*"))
 
 
-@pytest.mark.parametrize("principal", [Principal.OPERATOR, Principal.CAPTAIN, Principal.ROOM])
+@pytest.mark.parametrize(
+    "principal", [Principal.OPERATOR, Principal.CAPTAIN, Principal.ROOM, Principal.SEAT]
+)
 def test_not_everybody_can_be_given_a_token(tmp_path: Path, principal: Principal) -> None:
     # proves: BASE-3
     @virtual

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 from fastapi import Response
 from pydantic import Field
@@ -11,7 +11,7 @@ from clankie.api.bodies import Body
 from clankie.api.call import Asked
 from clankie.api.replies import Json, done
 from clankie.api.routing import router
-from clankie.core.conversation import Principal, timestamp
+from clankie.core.conversation import timestamp
 from clankie.host import tokens
 from clankie.host.bearer import Token
 
@@ -21,7 +21,7 @@ routes = router("tokens")
 class TokenBody(Body):
     """Whom the token is for."""
 
-    principal: Literal["device", "seat", "worker", "metrics"]
+    principal: str = Field(max_length=32, json_schema_extra={"enum": [*sorted(tokens.ISSUED)]})
     label: str = Field(min_length=1, max_length=80)
 
 
@@ -34,7 +34,8 @@ async def list_tokens(call: Asked) -> Json:
 @routes.post("/v1/tokens", status_code=201)
 async def make_token(call: Asked, body: TokenBody) -> Json:
     """Make one. The secret is in this answer and nowhere else."""
-    token, secret = await tokens.issue(call.house, Principal(body.principal), body.label)
+    principal = tokens.issuable(body.principal)
+    token, secret = await tokens.issue(call.house, principal, body.label)
     return Json({"token": _wire(token), "secret": secret}, 201)
 
 

@@ -1,4 +1,4 @@
-"""`clankie token`: the operator's own, and those made for devices, seats, workers and metrics."""
+"""`clankie token`: the operator's own, and those made for devices, workers and metrics."""
 
 from __future__ import annotations
 
@@ -52,7 +52,8 @@ def _operator() -> str:
 @click.option(
     "--for",
     "principal",
-    type=click.Choice(["device", "seat", "worker", "metrics"]),
+    type=click.Choice(["device", "worker", "metrics", "seat"]),
+    metavar="[device|worker|metrics]",  # the service says where a seat gets its own
     default="device",
     show_default=True,
     help="What it may do.",

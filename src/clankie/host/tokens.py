@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
     from clankie.host.house import House
 
-ISSUED = frozenset({Principal.DEVICE, Principal.SEAT, Principal.WORKER, Principal.METRICS})
-"""Principals that may be given a token; fleets get theirs with the fleet link."""
+ISSUED = frozenset({Principal.DEVICE, Principal.WORKER, Principal.METRICS})
+"""Principals that may be given a token here. A seat gets its own for its grant: another one would
+be of no seat, and open next to nothing. Fleets get theirs with the fleet link."""
 
 LABEL_LIMIT = 80
 
@@ -73,14 +74,22 @@ async def load(house: House) -> None:
         house.tokens.add(token, secret_digest)
 
 
+def issuable(name: str) -> Principal:
+    """The principal of this name. Raises InvalidFieldError: it is given no token."""
+    for one in ISSUED:
+        if one == name:
+            return one
+    seat = ". A seat gets its own: use `clankie seat open`" if name == Principal.SEAT else ""
+    raise InvalidFieldError("principal", f"one of {', '.join(sorted(ISSUED))}{seat}")
+
+
 async def issue(house: House, principal: Principal, label: str) -> tuple[Token, str]:
     """Make one; its secret is returned here and nowhere else.
 
     Raises:
         InvalidFieldError: a principal that holds no token, or a label out of bounds.
     """
-    if principal not in ISSUED:
-        raise InvalidFieldError("principal", f"one of {', '.join(sorted(ISSUED))}")
+    issuable(principal)
     if not (1 <= len(label) <= LABEL_LIMIT) or not label.isprintable():
         raise InvalidFieldError("label", f"1 to {LABEL_LIMIT} printable characters")
     name, secret = house.ids.new("t"), house.ids.secret()
