@@ -251,8 +251,9 @@ class PiSeat:
 
     def _written(self, client: str) -> bool:
         """Whether the session's file has a row with this id: what is left when pi is gone."""
+        file = self._session.file
         try:
-            data = self._session.file.read_bytes() if self._session.file is not None else b""
+            data = file.read_bytes() if file is not None and file.is_file() else b""
         except OSError:
             return False
         return any(_ours(line, client) for line in data.splitlines() if client.encode() in line)
