@@ -30,6 +30,13 @@ if TYPE_CHECKING:
 State = TypeVar("State", bound=StrEnum)
 Signal = TypeVar("Signal", bound=StrEnum)
 
+CONSOLE = {
+    "/": "The console's page. It holds no data.",
+    "/login": "The same page: it asks for a code.",
+    "/console/{file}": "A file of the console.",
+}
+"""What is no part of the described interface, in words."""
+
 PARAMETER = re.compile(r":[a-z]+}")
 REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
 
@@ -58,6 +65,14 @@ HTTP = """\
 Written by `scripts/pages.py --write` from the routes. The whole description, with schemas and
 errors, is served at `/openapi.json`. JSON in and out, `Authorization: Bearer`; errors are
 `application/problem+json` with a stable `code` and a `detail` that says what to do.
+
+The service listens at `http://127.0.0.1:4310` and at the socket `~/.clankie/service.sock`. The
+token of the operator is in `~/.clankie/operator.token`; `clankie token new` makes others, with
+fewer rights.
+
+```sh
+curl -H "Authorization: Bearer $(cat ~/.clankie/operator.token)" http://127.0.0.1:4310/v1/status
+```
 """
 
 
@@ -161,6 +176,7 @@ def http() -> str:
         plain = PARAMETER.sub("}", path)
         operation = described.get(plain, {}).get(method.lower(), {})
         summary = str(operation.get("description") or operation.get("summary") or "")
+        summary = summary or CONSOLE.get(plain, "")
         first = summary.split("\n", 1)[0].replace("|", "\\|")
         allowed = ", ".join(sorted(who)) or "anybody"
         lines.append(f"| `{method} {plain}` | {allowed} | {first} |")

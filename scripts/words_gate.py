@@ -17,7 +17,7 @@ PATTERNS = re.compile(
       f[a]rm-bench
     | f[a]rm-studio
     | \.l[i]brary
-    | /w[o]rk/
+    | /w[o]rk(?!\w)
     | \.\./sh[a]red
     | sh[a]red/spec
     | sh[a]red/guides

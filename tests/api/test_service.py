@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 import stat
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ async def test_status_is_one_snapshot(api: Api) -> None:
     await api.settled("m-1")
     status = (await api.get("/v1/status")).json
     assert status["stopping"] is False
+    assert status["pid"] == os.getpid()
     assert status["conversations"]["open"] == 1
     assert status["running"] == []
 

@@ -21,7 +21,7 @@ def wanted(tmp_path: Path) -> Place:
         folder=tmp_path / "seats" / "codex-new",
         harness="codex",
         conversation="c-1",
-        directory="/work",
+        directory="/project",
         environment={"PATH": "/bin"},
         program=("clankie",),
         resume="thread-1",

@@ -1,6 +1,7 @@
 """What the house says of itself: status, doctor, and the text a harness starts with."""
 
 import asyncio
+import os
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,7 @@ async def test_status_shows_what_runs_waits_and_is_held(clock: FakeClock, tmp_pa
         assert store["schema"] >= 1
         assert found == {
             "version": __version__,
+            "pid": os.getpid(),
             "now": "2026-11-30T12:00:02.500Z",
             "started_at": "2026-11-30T12:00:00.000Z",
             "uptime_seconds": 2.5,

@@ -77,7 +77,7 @@ def bench(granted: Folder, monkeypatch: pytest.MonkeyPatch) -> Bench:
         folder=Path(granted.path),
         harness="claude",
         conversation="global-default",
-        directory="/work",
+        directory="/project",
         environment={},
         program=("clankie",),
     )

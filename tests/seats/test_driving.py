@@ -100,7 +100,7 @@ def bench(granted: Folder, monkeypatch: pytest.MonkeyPatch) -> Bench:
         folder=Path(granted.path),
         harness="pi",
         conversation="global-default",
-        directory="/work",
+        directory="/project",
         environment={},
         program=("clankie",),
     )

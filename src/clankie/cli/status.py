@@ -38,6 +38,7 @@ def _shown(frame: Frame, answer: Json, models: Json) -> RenderableType:
         [
             ("version", str(answer.get("version", ""))),
             ("up for", duration(float(answer.get("uptime_seconds") or 0))),
+            ("process", str(answer.get("pid", ""))),
             ("at", frame.client.address.shown),
             (
                 "model",

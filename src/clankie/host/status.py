@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from clankie import __version__
@@ -13,11 +14,12 @@ if TYPE_CHECKING:
 
 
 async def status(house: House) -> dict[str, object]:
-    """One snapshot: version, uptime in seconds, model, turns, queue, conversations, store."""
+    """One snapshot: version, process, seconds since the start, model, turns, what waits, store."""
     conversations = await house.store.conversations.list()
     now = house.clock.now()
     return {
         "version": __version__,
+        "pid": os.getpid(),
         "now": timestamp(now),
         "started_at": timestamp(house.started_at),
         "uptime_seconds": round((now - house.started_at).total_seconds(), 3),
