@@ -2,7 +2,7 @@
 
 What it does with a message stands in its words: "ask" asks for leave, "hold" leaves the turn open,
 "later" stays in its queue, "silent" says nothing and writes nothing, "die" ends the program, "odd"
-asks what nobody knows.
+asks what nobody knows, "/clear" begins another session, unless FAKE_CLAUDE says "stays".
 """
 
 import json
@@ -13,10 +13,13 @@ from pathlib import Path
 from typing import Any
 
 CONFIG = Path(os.environ["HOME"]) / ".claude"
+CLEARED: list[str] = []
 
 
 def session() -> str:
     """The session it was told to go on with, or a fresh one."""
+    if CLEARED:
+        return f"session-{len(CLEARED)}"
     arguments = sys.argv[1:]
     if "--resume" in arguments:
         return arguments[arguments.index("--resume") + 1]
@@ -69,6 +72,13 @@ def turn(uuid: str, words: str) -> None:
         done()
 
 
+def clear(uuid: str) -> None:
+    """Another session, in this process."""
+    if "stays" not in os.environ.get("FAKE_CLAUDE", ""):
+        CLEARED.append(uuid)
+        register()
+
+
 def done() -> None:
     content = [{"type": "text", "text": "done"}]
     write(type="assistant", uuid=f"a-{now()}", message={"role": "assistant", "content": content})
@@ -91,7 +101,9 @@ def main() -> None:
     sys.stdout.write("this is no JSON\n[1]\n")
     for line in sys.stdin:
         row = json.loads(line)
-        if row["type"] == "user":
+        if row["type"] == "user" and row["message"]["content"] == "/clear":
+            clear(row["uuid"])
+        elif row["type"] == "user":
             turn(row["uuid"], row["message"]["content"])
         else:
             controlled(row)

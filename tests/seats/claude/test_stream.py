@@ -21,6 +21,7 @@ from clankie.seats.claude.stream import NotStartedError, Stream
 from clankie.seats.port import DeafError, Refused, Seen, Taken, Unknown
 from fakes import claude_program
 from fakes.hearing import all_of
+from fakes.until import until
 from seats.claude.client import Client, event
 
 pytestmark = pytest.mark.anyio
@@ -210,3 +211,33 @@ async def test_what_it_says_and_nobody_can_hear_ends_the_seat_in_words(client: C
         assert isinstance(await harness.hand_over(event(EventKind.TURN, "hello")), Taken)
         with pytest.raises(DeafError, match="RuntimeError: no time"):
             await all_of(harness)
+
+
+async def test_it_goes_on_with_a_fresh_session_in_the_same_process(client: Client) -> None:
+    # proves: SEAT-14
+    async with driven(client) as harness:
+        assert isinstance(await harness.hand_over(HOLD), Taken)
+        await until(lambda: any(one.shown for one in harness._open.values()))
+        before, old = harness.native, harness.transcript
+        assert await harness.renew() == harness.native.session_id == "session-1"
+        assert harness.native.pid == before.pid
+        assert old is not None
+        # Words behind a turn wait for its end, so it is stopped.
+        assert '"subtype": "interrupt"' in old.read_text()
+        assert isinstance(await harness.hand_over(event(EventKind.TURN, "again")), Taken)
+
+
+async def test_one_that_begins_no_session_stays_with_its_own(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream, "PROVEN", 0.2)
+    async with driven(client, FAKE_CLAUDE="stays") as harness:
+        before = harness.native
+        assert await harness.renew() is None
+        assert harness.native == before
+
+
+async def test_one_that_has_ended_begins_no_session(client: Client) -> None:
+    async with driven(client) as harness:
+        os.kill(harness.native.pid, signal.SIGKILL)
+        assert await harness.renew() is None
