@@ -24,7 +24,7 @@ HELLO = {
 }
 
 
-def escalated(place: Place, name: str) -> None:
+def escalated(place: Place, name: str, text: str = "say") -> None:
     """An escalation that a room admitted: the wire has no way for an owner to make one."""
 
     async def admit() -> None:
@@ -41,7 +41,7 @@ def escalated(place: Place, name: str) -> None:
             offer = Offer(
                 delivery_id=name,
                 conversation=HEAD,
-                text=f"say [{name}]",
+                text=f"{text} [{name}]",
                 origin=Origin.ESCALATION,
                 author=ASKER,
                 channel="a",
