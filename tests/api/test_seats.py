@@ -149,8 +149,9 @@ async def test_asking_again_for_a_conversation_of_its_own_makes_no_second_one(
     again = await granted(api, new=True, request_id="r-1")
     assert again["conversation"] == first["conversation"]
     assert again["grant"] != first["grant"]
-    other = await granted(api, new=True, request_id="r-2")
-    assert other["conversation"] != first["conversation"]
+    for how in ({"request_id": "r-2"}, {"request_id": "r-1", "harness": "codex"}):
+        other = await granted(api, new=True, **how)
+        assert other["conversation"] != first["conversation"]
     named = {"request_id": "r-1", "name": "another", "kind": "global"}
     assert (await api.post("/v1/conversations", named)).status == 201, "not a seat's request"
     status, made = await registered(served, offered(again["grant"]))

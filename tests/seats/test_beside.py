@@ -54,3 +54,24 @@ async def test_its_own_error_ends_the_body() -> None:
 
     with pytest.raises(RuntimeError, match="the listener failed"):
         await body()
+
+
+async def test_where_both_fail_neither_error_is_lost() -> None:
+    ended = asyncio.Event()
+
+    async def work() -> None:
+        try:
+            await ended.wait()
+        finally:
+            raise RuntimeError("it could not even stop") from ValueError("why")
+
+    async def body() -> None:
+        async with beside(work()):
+            await asyncio.sleep(0)
+            raise KeyError
+
+    with pytest.raises(BaseExceptionGroup) as caught:
+        await body()
+    first, second = caught.value.exceptions
+    assert isinstance(first, KeyError)
+    assert isinstance(second.__cause__, ValueError)

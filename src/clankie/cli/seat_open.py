@@ -67,7 +67,8 @@ def opened(frame: Frame, wanted: Wanted) -> None:
     if wanted.dry_run:
         _told(frame, adapter, place, wanted)
         return
-    if adapter.declaration(headless=wanted.headless).rejoins:
+    placed = wanted.new or wanted.replace is not None  # then another conversation is meant
+    if adapter.declaration(headless=wanted.headless).rejoins and not placed:
         left = orphan(place, None if wanted.conversation is None else place.conversation)
         if left is not None:
             folder, place = left

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 async def beside(*work: Coroutine[Any, Any, None]) -> AsyncGenerator[None]:
     """Run this until the body ends. Where it fails, the body is cancelled and its error raised.
 
-    A task group alone would wrap what the body raises, and nobody could tell it by its type.
+    A task group alone would wrap what the body raises, and nobody could tell it by its type. Only
+    where several things fail is the group raised.
     """
-    raised: list[Exception] = []
+    raised: list[BaseException] = []
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(one) for one in work]
@@ -28,6 +29,8 @@ async def beside(*work: Coroutine[Any, Any, None]) -> AsyncGenerator[None]:
                 for task in tasks:
                     task.cancel()
     except BaseExceptionGroup as failed:
-        raise failed.exceptions[0] from None
+        raised += failed.exceptions
+    if len(raised) > 1:
+        raise BaseExceptionGroup("it failed, and so did what ran beside it", raised)
     if raised:
         raise raised[0]

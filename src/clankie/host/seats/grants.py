@@ -42,8 +42,8 @@ async def issue(  # noqa: PLR0913 - what a client asks for, member by member
     """A grant and its secret, which is returned here and nowhere else.
 
     Without a conversation it is for the head, or for a fresh conversation when `new` says so. The
-    same `request_id` again is another grant for the conversation that it made: of the first one
-    nothing but a hash is left, and an unused one dies by itself.
+    same `request_id` again for the same harness is another grant for the conversation that it made:
+    of the first one nothing but a hash is left, and an unused one dies by itself.
 
     Raises:
         ConversationNotFoundError, ConversationClosedError.
@@ -79,7 +79,8 @@ def _expected(house: House, place: str, expected: str | Literal[Unset.UNSET] | N
 async def _fresh(house: House, harness: str, request_id: str | None) -> str:
     when = timestamp(house.clock.now())[:16].replace("T", " ")
     # A hash, so that it is nobody's request id for a conversation without a seat.
-    request = house.ids.new("seat") if request_id is None else f"seat-{digest(request_id)}"
+    known = None if request_id is None else digest(f"{harness} {request_id}")
+    request = house.ids.new("seat") if known is None else f"seat-{known}"
     new = NewConversation(
         id=house.ids.new("c"),
         request_id=request,
