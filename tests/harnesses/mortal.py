@@ -64,6 +64,9 @@ class Mortal(House):
 
     async def end(self) -> None:
         """Stop it, and wait until nobody writes into the folders any more."""
+        for one in self._seats:
+            with suppress(ProcessLookupError):  # a test that failed may have left it standing still
+                os.kill(one["driver"], signal.SIGCONT)
         await self.stop()
         drivers = [Path(f"/proc/{one['driver']}/cmdline") for one in self._seats]
         await until(lambda: not any(_words(one) for one in drivers), why=self.log)
