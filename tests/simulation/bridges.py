@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import cast
 
+from clankie.core.conversation import OPERATOR
 from clankie.core.delivery import SeatState
 from clankie.core.errors import (
     ClankieError,
@@ -25,7 +26,7 @@ from clankie.core.seat_errors import (
     SeatSupersededError,
 )
 from clankie.host.house import House
-from clankie.host.seats import answers, poll
+from clankie.host.seats import answers, attachment, poll
 from clankie.host.seats.poll import Page
 from clankie.host.waiting import Value, caught
 from clankie.seats.folder import Folder
@@ -69,7 +70,7 @@ class Bridge:
         self._poll_id: str | None = None
         self.ended: float | None = None
         self.waiting: float | None = None
-        self.broke = False
+        self.broke = self.renew = False
         self.heard: list[SeatEvent] = []
         self._replies: deque[Word] = deque()
         self._takers: dict[tuple[str, int], str] = {}
@@ -169,6 +170,7 @@ class Bridge:
             self._lost = world.boot, world.clock.monotonic(), keys
             return
         self._poll_id = None
+        self.renew = self.renew or page.renew
         for event, _ in page.interrupts:
             await self.program.interrupt(event)
         self._page.extend(page.events)
@@ -265,6 +267,8 @@ class Bridge:
         else:
             seats.refusals[key].add(by)
             why = took.reason
+            if not self._world.calm and self._world.likely(0.5):
+                await _changes(self, self._world, house)
             work = answers.refuse(house, self.seat, took.event, attempt=n, binding=by, reason=why)
         await self._said(took.event, work)
         self._journal.told(took.event, took.attempt)
@@ -348,3 +352,13 @@ class Bridge:
             return
         world.alive()
         world.wrong(f"a bridge that was never given {event.id} settled it: {state}")
+
+
+async def _changes(bridge: Bridge, world: World, house: House) -> None:
+    """In that very moment its owner lets it go, or its person begins another session."""
+    bridge.ended, bridge.broke = None, True
+    if world.likely(0.3):
+        await caught(attachment.detach(house, bridge.seat, OPERATOR, "detached"))
+    else:
+        await caught(bridge.program.begins(house, bridge.seat, "clear", same=False))
+    world.alive()

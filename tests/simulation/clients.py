@@ -31,6 +31,7 @@ from clankie.host.admit import admit
 from clankie.host.cancel import CancelOutcome, cancel
 from clankie.host.house import House
 from clankie.host.storage import Admitted
+from clankie.host.waiting import caught
 from simulation.lanes import STEP
 from simulation.ledger import Ledger
 from simulation.owner import Owner, asked_to_stop
@@ -57,7 +58,7 @@ class Clients:
             (3, self._twist),
             (10, self._cancel),
             (6, self._read),
-            (4, self._reset),
+            (6, self._reset),
             (3, self._create),
             (4, self._close),
             (4, self._abandon),
@@ -112,7 +113,7 @@ class Clients:
     async def _send(self) -> None:
         chance = self._world.chance
         self._made += 1
-        place = chance.choice(self.places)
+        place = chance.choice((HEAD, *self.places))
         name = f"m-{self._made}"
         offer = Offer(
             delivery_id=name,
@@ -120,7 +121,7 @@ class Clients:
             text=f"words of {name}" if chance.random() < 0.9 else "the same words",
             origin=(origin := chance.choices(ORIGINS, OFTEN)[0]),
             author=OPERATOR if (owner := origin is Origin.OWNER) else SOMEBODY,
-            mode=chance.choice((Mode.AUTO, Mode.AUTO, Mode.QUEUE, Mode.STEER)),
+            mode=chance.choice((Mode.AUTO, Mode.AUTO, Mode.QUEUE, Mode.QUEUE, Mode.STEER)),
             expected_revision=await self._seen(place) if owner else None,
             retry_of=self._retried(),
             automatic=chance.random() < 0.05,
@@ -128,7 +129,13 @@ class Clients:
         )
         offer = self._addressed(offer)
         self.offers.append(offer)
-        await self._offer(offer)
+        twins = [offer]
+        if origin is Origin.ESCALATION and self._world.likely(0.5):
+            # In one moment, so that they may become one event.
+            twins.append(replace(offer, delivery_id=f"{name}b"))
+        async with asyncio.TaskGroup() as tasks:
+            for one in twins:
+                tasks.create_task(caught(self._offer(one)))
 
     def _addressed(self, offer: Offer) -> Offer:
         """Now and then it is for whoever sits there now, and for nobody else."""
@@ -246,7 +253,7 @@ class Clients:
         self._saw(got)
 
     async def _reset(self) -> None:
-        place = self._world.chance.choice(self.places)
+        place = self._world.chance.choice((HEAD, *self.places))
         before = (await self.house.store.conversations.get(place)).cursor
         sits = self._session_at(place)
         after = await conversations.reset(self.house, place, await self._seen(place), OPERATOR)

@@ -227,7 +227,9 @@ class Hall:
 
     async def _detach(self) -> None:
         if self.bridges:
-            bridge = self._world.chance.choice(self.bridges)
+            found = self._attached(self._where())
+            one = self._world.chance.choice(self.bridges)
+            bridge = next((it for it in self.bridges if it.seat == found), one)
             self._touched = self._world.clock.monotonic()
             await attachment.detach(self.house, bridge.seat, OPERATOR, "detached")
             self._world.alive()
@@ -270,10 +272,12 @@ class Hall:
             await self._calmly(bridge)
             return
         await world.pause(6.0)
+        if bridge.renew and world.likely(0.5):
+            await self._session(bridge)
         if program.busy and world.likely(0.7):
             await program.ends(self.house, bridge.seat)
             return
-        own = (self._turn, self._session, self._late, self._dies, Bridge.meddles)
+        own = (self._turn, self._session, self._late, _dies, Bridge.meddles)
         more = (program.types, program.limited, program.wakes)
         if world.likely(0.84):
             await world.chance.choices(own, (60, 8, 6, 3, 14))[0](bridge)
@@ -303,6 +307,8 @@ class Hall:
 
     async def _session(self, bridge: Bridge) -> None:
         source, same = self._world.chance.choice(BEGINNINGS)
+        if bridge.renew:
+            bridge.renew, source, same = False, "clear", False
         self._touched = self._world.clock.monotonic()
         await bridge.program.begins(self.house, bridge.seat, source, same=same)
 
@@ -313,10 +319,6 @@ class Hall:
             old = self._world.chance.choice(program.former)
             activity = self._world.chance.choice((None, *Activity))
             await program.sync(self.house, bridge.seat, activity, old)
-
-    async def _dies(self, bridge: Bridge) -> None:
-        self._world.tell(bridge.seat, "dies")
-        bridge.program.alive = False
 
     # ── what the desk may say ────────────────────────────────────────────────────────────────────
 
@@ -355,6 +357,10 @@ class Hall:
                 world.wrong(f"{bridge.seat} asks, and is said to be {presence}")
         elif bridge.waiting is None and bridge.ended is not None:
             _silent(world, bridge, conversation, presence, now - bridge.ended)
+
+
+async def _dies(bridge: Bridge) -> None:
+    bridge.program.alive = False
 
 
 async def _looks_around(world: World, house: House, places: list[str]) -> None:

@@ -30,7 +30,7 @@ HARNESS = "claude"
 ALL = Capabilities(interrupt=True)
 SOME = Capabilities(kinds=frozenset({EventKind.TURN, EventKind.MESSAGE}))
 EXACT = (Proof.UUID, Proof.CLIENT_ID, Proof.SOCKET)
-SECTIONS = (("persona",), ("persona", "conversation"), ("conversation",))
+SECTIONS = (("persona",), ("reach", "persona"), ("persona", "conversation"), ("conversation",))
 
 
 class AdapterError(Exception):
@@ -94,18 +94,19 @@ class Program:
         if not self.alive:
             return Unknown("it is gone")
         fate = world.chance.random()
-        if fate < 0.08:
-            world.tell("refuses", event.id)
-            await world.pause(5.0)
-            return Refused("busy")
         if fate < 0.12:
+            # Often so late that somebody else sits there.
+            await world.pause(15.0)
+            world.tell("refuses", event.id)
+            return Refused("busy")
+        if fate < 0.15:
             return Unknown("nothing came back")
-        if fate < 0.13:
+        if fate < 0.16:
             raise AdapterError
         taken = self._takes(event)
-        if fate < 0.17:
-            return Unknown("it came, and nothing came back")
         if fate < 0.19:
+            return Unknown("it came, and nothing came back")
+        if fate < 0.21:
             await world.clock.sleep(100.0)
         return taken
 

@@ -17,7 +17,7 @@ UNDER_WAY = {"attempting", "taken", "accepted"}
 
 def always(sight: Sight, ledger: Ledger, *, whole: bool) -> Iterator[str]:
     """What holds at every moment, after any crash. `whole`: nothing was pruned yet."""
-    for rule in (one_at_a_time, queues, left, families, refusals, stopped, shown):
+    for rule in (one_at_a_time, queues, left, families, refusals, stopped, resets, shown):
         yield from rule(sight)
     for seen in (known, answered, repeated, rows, handoffs):
         yield from seen(sight, ledger)
@@ -116,6 +116,14 @@ def stopped(sight: Sight) -> Iterator[str]:
             yield f"{asked[one['delivery']]} was to be stopped, and there is {one['id']}"
         if one["stop_asked"]:
             asked[one["delivery"]] = one["id"]
+
+
+def resets(sight: Sight) -> Iterator[str]:
+    """What came before a reset will be told no harness."""
+    for one in sight.conversations:
+        cursor = one["harness_cursor"]
+        if cursor is not None and cursor < one["reset_cursor"]:
+            yield f"the harness of {one['id']} has it up to {cursor}, before the reset"
 
 
 def shown(sight: Sight) -> Iterator[str]:
@@ -229,6 +237,9 @@ def handoffs(sight: Sight, ledger: Ledger) -> Iterator[str]:
     for one in ledger.seats.told:
         span = spans.get(one.span)
         if span is None or span["tries"] != one.attempt or span["to_cursor"] is None:
+            continue
+        if ledger.seats.refusals[span["seat"], one.span, one.attempt]:
+            # Opened again: a session start may have told the rest, which was no page.
             continue
         first, last = span["from_cursor"], span["to_cursor"]
         here = [

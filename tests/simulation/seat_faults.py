@@ -124,6 +124,15 @@ SEAT_FAULTS = (
             "        given.undelivered(tx, head, one, LEFT)\n",
             "        there = None\n",
         ),
+        ("host/seats/answers.py", "    chair.queue = True\n", ""),
+    ),
+    fault(
+        "what the owner stopped goes to the next when its seat refuses it",
+        (
+            "store/sqlite/answers.py",
+            "    if refused.stop_asked:\n        given.cancelled(tx, head, one)\n        return\n",
+            "",
+        ),
     ),
     # ── evidence ─────────────────────────────────────────────────────────────────────────────────
     fault(
@@ -219,8 +228,8 @@ SEAT_FAULTS = (
         "what was queued for a seat waits for ever",
         (
             "host/seats/keeping.py",
-            "            await house.store.mail.end_queue(seat.id,",
-            "            _ = (seat.id,",
+            "    if not chair.queue or ends is None or ends > mono:\n",
+            "    if chair.queue or not chair.queue or ends is None or ends > mono:\n",
         ),
     ),
     fault(
@@ -308,6 +317,25 @@ SEAT_FAULTS = (
             "host/seats/keeping.py",
             "    for one in await house.store.mail.in_flight():\n        _remember(house, one)\n",
             "",
+        ),
+    ),
+    fault(
+        "a restart forgets what was to be stopped",
+        (
+            "host/seats/keeping.py",
+            "    if one.stop_asked and asked not in chair.interrupts:\n",
+            "    if one.stop_asked and asked in chair.interrupts:\n",
+        ),
+    ),
+    fault(
+        "a seat that is let go is not asked to stop what it has",
+        (
+            "host/seats/desk.py",
+            "        chair.asking = binding.detached(chair.asking)\n",
+            (
+                "        chair.asking = binding.detached(chair.asking)\n"
+                "        chair.interrupts.clear()\n"
+            ),
         ),
     ),
     # ── handoffs ─────────────────────────────────────────────────────────────────────────────────

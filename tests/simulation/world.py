@@ -15,7 +15,7 @@ from typing import Any
 from fakes.clock import FakeClock, FakeIds
 from fakes.crash import Crash
 
-ROUNDS = 400_000
+ROUNDS = 60_000
 """Rounds of the event loop in one boot after which it is said never to come to rest."""
 
 
