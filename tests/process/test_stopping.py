@@ -3,6 +3,7 @@
 import http.client
 import signal
 
+import apsw
 import pytest
 
 from process.service import Place, Service
@@ -98,3 +99,21 @@ def test_the_program_itself_stops_in_good_order(place: Place) -> None:
     assert service.client.known("m-1")["state"] == "settled"
     place.promised.add("m-1")
     place.finish(service)
+
+
+def test_a_service_whose_state_another_one_has_taken_stops_and_says_so(place: Place) -> None:
+    # proves: FENCE-3
+    service = place.start()
+    place.send(service, "m-1", "say")
+    assert service.client.known("m-1")["state"] == "settled"
+    other = apsw.Connection(str(place.database))
+    other.execute("UPDATE node SET dead = 1")
+    other.close()
+    answer = service.client.send("m-2", "say [m-2]")
+    assert answer.status == 503
+    assert service.ended() == 1
+    assert service.said().count("clankie: ") == 1
+    assert str(place.home) in service.said()
+    again = place.start()
+    assert again.client.receipt("m-2").status == 404
+    place.finish(again)

@@ -1,5 +1,6 @@
 """A node that was declared dead writes nothing, even where nobody has taken its conversations."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -105,3 +106,48 @@ async def test_a_conversation_of_another_node_that_lives_is_not_claimed(
         with pytest.raises(FencedError):
             await second.deliveries.reserve(HEAD)
         assert await first.deliveries.reserve(HEAD)
+
+
+async def test_a_node_that_was_taken_over_says_so_to_whoever_waits_for_it(
+    world: World, path: Path
+) -> None:
+    # proves: FENCE-3
+    async with world.open() as store:
+        await store.boot()
+        async with asyncio.TaskGroup() as tasks:
+            outlived = tasks.create_task(store.outlived())
+            await admitted(store, "m-1")
+            assert not outlived.done()
+            other = apsw.Connection(str(path))
+            other.execute("UPDATE node SET dead = 1")
+            other.close()
+            with pytest.raises(FencedError):
+                await admitted(store, "m-2")
+            await outlived
+
+
+class TakesOver:
+    """Another node boots just before the file is compacted."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def reach(self, name: str) -> None:
+        if name == "compact.before-commit":
+            other = apsw.Connection(str(self.path))
+            other.execute("UPDATE node SET dead = 1")
+            other.close()
+
+
+async def test_a_dead_node_does_not_compact_the_file_either(world: World, path: Path) -> None:
+    async with world.open(TakesOver(path)) as store:
+        await store.boot()
+        await made(store, "den")
+        for n in range(20):
+            await admitted(store, f"m-{n}", "long " * 2_000, conversation="den")
+        await store.conversations.close("den", OPERATOR)
+        with pytest.raises(FencedError):
+            await store.conversations.purge("den")
+        file = apsw.Connection(str(path))
+        assert file.pragma("freelist_count") > 0
+        file.close()

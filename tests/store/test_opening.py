@@ -16,6 +16,7 @@ from clankie.store.errors import (
     EngineTooOldError,
     ForeignFileError,
     NewerDatabaseError,
+    UnreleasedDatabaseError,
     UnusableStateError,
 )
 from clankie.store.sqlite import connect, migrate
@@ -241,3 +242,30 @@ async def test_a_reservation_of_an_attempt_that_never_was_is_refused(world: Worl
         held = await reserved(store)
         with pytest.raises(TransitionRefusedError):
             await store.deliveries.start(replace(held, attempt="m-1#9"))
+
+
+async def test_a_database_between_two_releases_is_refused_and_named(
+    world: World, used: Path
+) -> None:
+    # proves: DAY-3
+    for change, difference in (
+        ("ALTER TABLE attempt ADD COLUMN mood TEXT", "it has attempt.mood besides"),
+        ("ALTER TABLE attempt RENAME COLUMN mood TO stop", "it has attempt.stop besides"),
+        ("DROP TABLE watch", "it lacks watch."),
+    ):
+        database = apsw.Connection(str(used))
+        database.execute(change)
+        database.close()
+        error = await refused(world, used)
+        assert isinstance(error, UnreleasedDatabaseError)
+        assert difference in error.detail
+
+
+async def test_statistics_that_sqlite_keeps_for_itself_are_no_difference(
+    world: World, used: Path
+) -> None:
+    database = apsw.Connection(str(used))
+    database.execute("ANALYZE")
+    database.close()
+    async with world.open() as store:
+        await store.boot()

@@ -451,6 +451,10 @@ class Store(Protocol):
         """Write a consistent copy to a new file, online. Raises StorageUnavailableError."""
         ...
 
+    async def outlived(self) -> None:
+        """Return once a write was refused because a later node has taken over."""
+        ...
+
     def backlog(self) -> int:
         """Units that wait for the writer now."""
         ...

@@ -1,9 +1,10 @@
 """Why a state directory or one of its files cannot be used. Raised before anything is changed.
 
 UnusableStateError
-├── NewerDatabaseError, ForeignFileError, CorruptDatabaseError   the database file
+├── NewerDatabaseError, UnreleasedDatabaseError,
+│   ForeignFileError, CorruptDatabaseError                       the database file
 ├── EngineTooOldError                                            the SQLite that would read it
-├── StateHeldError                                               another process has it
+├── StateHeldError, StateTakenError                              another process has it
 ├── StateUnwritableError                                         we may not write into it
 ├── RestoreRefusedError                                          the backup offered
 └── CredentialsUnsafeError, KeyringUnavailableError              where the secrets are
@@ -37,6 +38,20 @@ class NewerDatabaseError(UnusableStateError):
             f"touched. Start the version that wrote it{way}.",
             found=found,
             known=known,
+        )
+
+
+class UnreleasedDatabaseError(UnusableStateError):
+    """A version between two releases wrote this database."""
+
+    code = "database_unreleased"
+
+    def __init__(self, path: Path, version: int, difference: str) -> None:
+        super().__init__(
+            f"{path} says that it has schema {version}, but {difference}: a version between two "
+            "releases made it. It was not touched. Bring back an older backup with `clankie "
+            "restore FILE`, or begin anew with another CLANKIE_HOME.",
+            difference=difference,
         )
 
 
@@ -89,6 +104,18 @@ class StateHeldError(UnusableStateError):
             f"{home} is in use by {who}{where}. Use that one, or stop it first.", pid=pid, url=url
         )
         self.pid, self.url = pid, url
+
+
+class StateTakenError(UnusableStateError):
+    """Another service has taken the state over while this one ran."""
+
+    code = "state_taken"
+
+    def __init__(self, home: Path) -> None:
+        super().__init__(
+            f"Another service has taken over {home}, so this one stopped. What it was doing is "
+            "shown as uncertain there; nothing of it is lost. Use that one."
+        )
 
 
 class StateUnwritableError(UnusableStateError):

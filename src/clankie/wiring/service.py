@@ -17,7 +17,7 @@ from clankie import console
 from clankie.api.serve import Server
 from clankie.core.errors import ClankieError
 from clankie.host import journal
-from clankie.store.errors import StateHeldError
+from clankie.store.errors import StateHeldError, StateTakenError
 from clankie.store.lock import Lock
 from clankie.wiring import home
 from clankie.wiring.config import ConfigError
@@ -62,7 +62,7 @@ async def _serve(config: Config, ports: Ports | None) -> int:
             sys.stdout.write(json.dumps(ready) + "\n")
             sys.stdout.flush()
             journal.note("ready", url=url)
-            await stop.wait()
+            await _stopped(stop, house, config)
             journal.note("stopping")
             house.stopping = True
             house.feed.close()
@@ -74,6 +74,19 @@ async def _serve(config: Config, ports: Ports | None) -> int:
             home.remove_run(config.home)
     journal.note("stopped")
     return 0
+
+
+async def _stopped(stop: asyncio.Event, house: House, config: Config) -> None:
+    """Wait for the signal. Raises StateTakenError: another service has the state meanwhile."""
+    async with asyncio.TaskGroup() as tasks:
+        signalled = tasks.create_task(stop.wait())
+        outlived = tasks.create_task(house.store.outlived())
+        await asyncio.wait({signalled, outlived}, return_when=asyncio.FIRST_COMPLETED)
+        signalled.cancel()
+        outlived.cancel()
+    if not stop.is_set():
+        # Nothing is ended in order: whatever runs here can write nothing any more.
+        raise StateTakenError(config.home)
 
 
 def _log(config: Config, house: House) -> None:

@@ -59,6 +59,10 @@ class Batches:
         if done.units:
             try:
                 self._run(done)
+            except FencedError as error:
+                self.abort()
+                self._fail(done, error)
+                done.outlived = True
             except UNAVAILABLE as error:
                 # Nothing is committed before the end, so nothing of any unit is there.
                 self.abort()
@@ -67,12 +71,14 @@ class Batches:
             if unit.kind.alone:
                 self._alone(unit)
                 done.units.append(unit)
+                done.outlived = done.outlived or isinstance(unit.error, FencedError)
         return done
 
     def _alone(self, unit: Unit) -> None:
         self._tx.begin(self._clock.now())
         self._crash.reach(unit.kind.before)
         try:
+            self._require_alive([unit])
             unit.result = unit.work(self._tx)
         except Exception as error:  # noqa: BLE001 - it belongs to the caller, who waits for it
             known = isinstance(error, UNAVAILABLE)
@@ -80,11 +86,7 @@ class Batches:
         self._crash.reach(unit.kind.after)
 
     def _run(self, done: Done) -> None:
-        self._begin()
-        if self._outlived(done.units):
-            self.abort()
-            self._fail(done, FencedError("A later node has taken over; nothing was written."))
-            return
+        self._begin(done.units)
         if not (all(self._plain(unit) for unit in done.units) and self._written()):
             self._carefully(list(done.units))
         for unit in done.units:
@@ -96,17 +98,21 @@ class Batches:
                 if unit.error is None:
                     self._crash.reach(unit.kind.after)
 
-    def _begin(self) -> None:
+    def _begin(self, units: Sequence[Unit]) -> None:
+        """Raises FencedError. What it finds cannot change before the commit."""
         tx = self._tx
         tx.begin(self._clock.now())
         tx.run("BEGIN IMMEDIATE")
+        self._require_alive(units)
 
-    def _outlived(self, units: Sequence[Unit]) -> bool:
-        """Whether this node booted and is dead. What it says cannot change before the commit."""
+    def _require_alive(self, units: Sequence[Unit]) -> None:
+        """Raises FencedError: this node booted and is dead, and none of these is a new boot."""
         tx = self._tx
         if tx.node is None or any(unit.kind.boot for unit in units):
-            return False
-        return tx.row(_ALIVE, (tx.node,)) is None
+            return
+        # All rows: a statement left half read would stand in the way of a VACUUM.
+        if not tx.rows(_ALIVE, (tx.node,)):
+            raise FencedError("A later node has taken over; nothing was written.")
 
     def _plain(self, unit: Unit) -> bool:
         """Run one unit as it is; False when it failed after it had changed something."""
@@ -137,7 +143,7 @@ class Batches:
         """Run each in a savepoint. One that takes the transaction with it is left out next time."""
         while True:
             self.abort()
-            self._begin()
+            self._begin(units)
             lost = next((unit for unit in units if not self._careful(unit)), None)
             if lost is None:
                 return

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 from urllib.parse import quote
@@ -18,6 +19,8 @@ from clankie.store.errors import CorruptDatabaseError, EngineTooOldError, Foreig
 from clankie.store.sqlite.sql import value
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from clankie.store.sqlite.sql import Database
 
 APPLICATION_ID: Final = 0x436C6B79
@@ -34,6 +37,9 @@ _READ_WRITE: Final = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
 _SCHEMA_VERSION: Final = "SELECT max(n) FROM schema_version"
 _HAS_VERSIONS: Final = "SELECT 1 FROM sqlite_master WHERE name = 'schema_version'"
 _TABLES: Final = "SELECT count(*) FROM sqlite_master WHERE type = 'table'"
+_COLUMNS: Final = """
+SELECT t.name, c.name FROM pragma_table_list AS t, pragma_table_info(t.name) AS c
+WHERE t.schema = 'main' AND t.type = 'table' AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"""
 _BUSY_MS: Final = 5_000
 
 
@@ -78,13 +84,7 @@ def _look_at_header(path: Path) -> None:
 
 
 def _look_inside(path: Path, size: int, *, whole: bool) -> int | None:
-    # Without a write-ahead log the file is all there is, and `immutable` keeps SQLite from making
-    # one beside it.
-    wal = path.with_name(path.name + "-wal")
-    alone = not wal.exists() or wal.stat().st_size == 0
-    mode = "immutable=1" if alone else "mode=ro"
-    connection = _open(f"file:{quote(str(path))}?{mode}", _READ_ONLY)
-    try:
+    with _reading(path) as connection:
         if whole or size <= _CHECKED_WHOLE:
             check = "integrity_check" if whole else "quick_check"
             said = value(connection, f"PRAGMA {check}(1)")
@@ -98,6 +98,29 @@ def _look_inside(path: Path, size: int, *, whole: bool) -> int | None:
         if version is not None and not isinstance(version, int):
             raise ForeignFileError(path, "its schema_version is no number")
         return version
+
+
+def columns_of(path: Path) -> frozenset[str]:
+    """``table.column`` of all our tables in the file. Writes nothing."""
+    with _reading(path) as connection:
+        return columns(connection)
+
+
+def columns(connection: Database) -> frozenset[str]:
+    """``table.column`` of all our tables; those that SQLite keeps for itself are left out."""
+    return frozenset(f"{table}.{column}" for table, column in connection.execute(_COLUMNS))
+
+
+@contextmanager
+def _reading(path: Path) -> Generator[Database]:
+    # Without a write-ahead log the file is all there is, and `immutable` keeps SQLite from making
+    # one beside it.
+    wal = path.with_name(path.name + "-wal")
+    alone = not wal.exists() or wal.stat().st_size == 0
+    mode = "immutable=1" if alone else "mode=ro"
+    connection = _open(f"file:{quote(str(path))}?{mode}", _READ_ONLY)
+    try:
+        yield connection
     finally:
         connection.close()
 

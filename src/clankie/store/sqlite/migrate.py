@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING, Final
 
-from clankie.store.errors import NewerDatabaseError
-from clankie.store.sqlite.connect import look
+from clankie.store.errors import NewerDatabaseError, UnreleasedDatabaseError
+from clankie.store.sqlite.connect import columns, columns_of, look, memory
 from clankie.store.sqlite.sql import value
 
 if TYPE_CHECKING:
@@ -49,12 +50,35 @@ def check(path: Path, steps: Sequence[Migration]) -> int:
     """The version of the file, 0 when it is new. Writes nothing.
 
     Raises:
-        NewerDatabaseError, ForeignFileError, CorruptDatabaseError: it cannot be used.
+        NewerDatabaseError, UnreleasedDatabaseError, ForeignFileError, CorruptDatabaseError: it
+            cannot be used.
     """
     found = look(path) or 0
     if found > steps[-1].n:
         raise NewerDatabaseError(path, found, steps[-1].n, _older_backup(path, steps[-1].n))
+    if found:
+        _require_columns(path, [step for step in steps if step.n <= found])
     return found
+
+
+def _require_columns(path: Path, steps: Sequence[Migration]) -> None:
+    """The number alone does not say it: a step is edited until it is released."""
+    wanted, there = _columns_after(tuple(steps)), columns_of(path)
+    if wanted == there:
+        return
+    missing, strange = sorted(wanted - there), sorted(there - wanted)
+    difference = f"it lacks {missing[0]}" if missing else f"it has {strange[0]} besides"
+    raise UnreleasedDatabaseError(path, steps[-1].n, difference)
+
+
+@functools.cache
+def _columns_after(steps: tuple[Migration, ...]) -> frozenset[str]:
+    model = memory()
+    try:
+        migrate(model, steps, 0)
+        return columns(model)
+    finally:
+        model.close()
 
 
 def backup_name(path: Path, step: int) -> Path:

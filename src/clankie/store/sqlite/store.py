@@ -177,6 +177,10 @@ class SqliteStore:
         place = self.path.parent / target
         await self._readers.read_alone(lambda db: backup(db, place, self._ids, self._files.read))
 
+    async def outlived(self) -> None:
+        """See the port."""
+        await self._writer.outlived.wait()
+
     def backlog(self) -> int:
         """See the port."""
         return self._writer.backlog()

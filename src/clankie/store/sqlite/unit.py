@@ -125,8 +125,9 @@ class Unit:
 
 @dataclass(slots=True)
 class Done:
-    """A batch after its commit."""
+    """A batch after its commit. `outlived`: it was refused, since a later node has taken over."""
 
     units: list[Unit]
     events: list[Stored] = field(default_factory=list["Stored"])
     touched: frozenset[str] = frozenset()
+    outlived: bool = False

@@ -26,9 +26,10 @@ BATCH: Final = 256
 
 
 class Writer(Protocol):
-    """Where units are written."""
+    """Where units are written. `outlived`: a later node has taken over, and this one is dead."""
 
     bound: int
+    outlived: asyncio.Event
 
     async def write(self, kind: Kind, work: Callable[[Transaction], T]) -> T:
         """Run `work` in a transaction and return its result once that is on disk.
@@ -58,6 +59,7 @@ class _Line:
         self._waiting = 0
         self._closed = False
         self._dead: BaseException | None = None
+        self.outlived = asyncio.Event()
         self.bound = bound
 
     def backlog(self) -> int:
@@ -87,6 +89,8 @@ class _Line:
 
     def _resolve(self, done: Done) -> None:
         self._waiting -= len(done.units)
+        if done.outlived:
+            self.outlived.set()
         try:
             if done.events or done.touched:
                 self._committed(done.events, done.touched)
