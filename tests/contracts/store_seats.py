@@ -19,6 +19,7 @@ from clankie.core.seat_errors import (
     OccupantChangedError,
     SeatNotFoundError,
 )
+from clankie.host.seatstore import QueueEnd
 from clankie.host.storage import Offered, Outcome, Reservation, Store
 from contracts.seat_kit import (
     BRIDGE,
@@ -226,11 +227,11 @@ async def test_a_held_queue_outlives_parking_but_not_its_bridge(store: Store, wo
     await reserve(store, standing)
     await store.seats.park("s-1", world.clock.now() + timedelta(hours=1), "usage_limit")
     assert await state(store, "q-1") == (InputState.QUEUED, SeatState.OFFERED)
-    assert list(await store.mail.end_queue("s-1", "bridge_gone")) == ["q-1", "q-2"]
+    assert list((await store.mail.end_queue("s-1", "bridge_gone")).ended) == ["q-1", "q-2"]
     for name in ("q-1", "q-2"):
         one = await store.deliveries.get(name)
         assert (one.state, one.code) == (InputState.NOT_SENT, "bridge_gone")
-    assert list(await store.mail.end_queue("s-1", "bridge_gone")) == []
+    assert await store.mail.end_queue("s-1", "bridge_gone") == QueueEnd(ended=[], left=[])
 
 
 async def test_a_held_queue_that_is_about_to_fail_is_not_ended_twice(
@@ -243,11 +244,64 @@ async def test_a_held_queue_that_is_about_to_fail_is_not_ended_twice(
     await store.mail.refuse("s-1", "q-1", 1, BRIDGE, "busy")
     found = await reserve(store, standing)
     assert isinstance(found, Reservation)
-    assert list(await store.mail.end_queue("s-1", "bridge_gone")) == []
+    assert await store.mail.end_queue("s-1", "bridge_gone") == QueueEnd(ended=[], left=["q-1"])
     assert await state(store, "q-1") == (InputState.QUEUED, ServiceState.RESERVED)
     await store.deliveries.refuse(found, Outcome(state=ServiceState.FAILED, code="refused"))
     assert await state(store, "q-1") == (InputState.FAILED, ServiceState.FAILED)
     assert await reserve(store, standing) is None
+
+
+async def refused_queue(store: Store, world: World) -> Reservation:
+    """A held Queue that its seat refused, on its way to be failed."""
+    standing = await seated(store, world)
+    held = {"mode": Mode.QUEUE, "reach": Reach.HELD_QUEUE, "occupant": standing.occupant}
+    await given(store, standing, "q-1", **held)
+    await store.mail.refuse("s-1", "q-1", 1, BRIDGE, "busy")
+    found = await reserve(store, standing)
+    assert isinstance(found, Reservation)
+    return found
+
+
+async def test_a_held_queue_that_is_given_back_after_its_bridge_left_is_ended_by_another_look(
+    store: Store, world: World
+) -> None:
+    # proves: FENCE-8, SEAT-8
+    found = await refused_queue(store, world)
+    assert list((await store.mail.end_queue("s-1", "bridge_gone")).left) == ["q-1"]
+    await store.deliveries.release(found, "recipient_absent")
+    assert (await store.deliveries.get("q-1")).state is InputState.QUEUED
+    assert list((await store.mail.end_queue("s-1", "bridge_gone")).ended) == ["q-1"]
+
+
+@pytest.mark.parametrize("leaves", ["detached", "retired", "changed"])
+async def test_a_held_queue_that_is_given_back_after_its_seat_left_was_not_sent(
+    store: Store, world: World, leaves: str
+) -> None:
+    # proves: FENCE-8, SEAT-8
+    found = await refused_queue(store, world)
+    match leaves:
+        case "detached":
+            await store.seats.detach("s-1", "by_hand", None)
+        case "retired":
+            await store.seats.retire("s-1", "ended", None)
+        case _:
+            await store.seats.occupied("s-1", occupant("n-2"))
+    assert await state(store, "q-1") == (InputState.QUEUED, ServiceState.RESERVED)
+    for _ in range(2):
+        await store.deliveries.release(found, "recipient_absent")
+        one = await store.deliveries.get("q-1")
+        assert (one.state, one.code) == (InputState.NOT_SENT, "seat_left")
+    assert (await store.conversations.get(HEAD)).waiting == 0
+
+
+async def test_no_held_queue_whose_occupant_sits_in_a_seat_is_ended_as_one_without(
+    store: Store, world: World
+) -> None:
+    # proves: SEAT-8
+    standing = await seated(store, world)
+    held = {"mode": Mode.QUEUE, "reach": Reach.HELD_QUEUE}
+    await admitted(store, "q-1", occupant=standing.occupant, **held)
+    assert await store.mail.end_queue(None, "seat_left") == QueueEnd(ended=[], left=[])
 
 
 async def test_a_takeover_releases_what_is_stored_and_never_a_held_queue(

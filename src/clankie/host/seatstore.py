@@ -147,6 +147,17 @@ class Counts:
     in_flight: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueEnd:
+    """Held Queues that ended, and those that were `left`: a driver is about to be chosen for them.
+
+    What is left may come back to wait, so whoever ended the others looks again.
+    """
+
+    ended: Sequence[str] = ()
+    left: Sequence[str] = ()
+
+
 class SeatStore(Protocol):
     """Seats and where they are attached."""
 
@@ -346,8 +357,11 @@ class MailStore(Protocol):
         """
         ...
 
-    async def end_queue(self, seat: str, reason: str) -> Sequence[str]:
-        """Held Queues that were not taken end `not_sent`; the deliveries."""
+    async def end_queue(self, seat: str | None, reason: str) -> QueueEnd:
+        """Held Queues that were not taken end `not_sent`.
+
+        This seat's, or (None) every one whose occupant sits in no seat any more.
+        """
         ...
 
     async def counts(self, seat: str) -> Counts:

@@ -1,5 +1,6 @@
 """What the owner queues behind a seat's own turn: that seat's, and nobody else's."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -10,11 +11,11 @@ from clankie.core.delivery import InputState, SeatState
 from clankie.core.ids import HEAD
 from clankie.core.seat import Activity, EntryKind
 from clankie.host.seats import roster
-from fakes.bridge import opened, page_of
+from fakes.bridge import Bridge, opened, page_of
 from fakes.clock import FakeClock
 from fakes.hall import Hall, Machine, die
 from fakes.loop import virtual
-from fakes.trouble import refuse, trouble
+from fakes.trouble import pause_after, refuse, trouble
 
 
 async def queue(hall: Hall, text: str, name: str) -> None:
@@ -266,6 +267,53 @@ async def test_the_end_of_a_queue_is_written_although_the_disk_was_full(
         trouble(hall.house, "mail").plan("end_queue", refuse())
         await clock.sleep(35)
         assert (await hall.receipt("m-1")).state is InputState.NOT_SENT
+
+
+async def refused_and_reserved(hall: Hall, clock: FakeClock) -> tuple[Bridge, asyncio.Event]:
+    """A Queue that its seat refused was just taken up to be failed; that goes on when told to."""
+    seat = await opened(hall)
+    await seat.poll(1)
+    await queue(hall, "then this", "m-1")
+    given = await seat.given()
+    await clock.sleep(0.1)  # nobody chooses a driver now
+    reached, go = asyncio.Event(), asyncio.Event()
+    trouble(hall.house).plan("reserve", pause_after(reached, go))
+    await seat.refuse(given)
+    await reached.wait()
+    return seat, go
+
+
+@virtual
+async def test_a_refused_queue_that_is_given_back_when_its_seat_is_silent_was_not_sent(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: SEAT-8, FENCE-2
+    async with Machine(tmp_path, clock).on() as hall:
+        _, go = await refused_and_reserved(hall, clock)
+        # Its grace passes meanwhile: what ends the Queues of this seat finds one that is under way.
+        await clock.sleep(60)
+        assert (await hall.receipt("m-1")).state is InputState.QUEUED
+        go.set()
+        assert (await hall.ended("m-1", 5)).state is InputState.NOT_SENT
+        assert hall.lane.asked == []
+
+
+@virtual
+async def test_a_refused_queue_of_a_seat_that_is_retired_meanwhile_ends_at_the_next_start(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: SEAT-8, FENCE-2
+    machine = Machine(tmp_path, clock)
+    async with machine.on() as hall:
+        seat, go = await refused_and_reserved(hall, clock)
+        await hall.house.store.seats.retire(seat.seat, "ended", OPERATOR)
+        assert (await hall.receipt("m-1")).state is InputState.QUEUED
+        go.set()
+        die()
+    async with machine.on() as hall:
+        found = await hall.ended("m-1", 5)
+        assert (found.state, found.code) == (InputState.NOT_SENT, "seat_left")
+        assert hall.lane.asked == []
 
 
 @virtual

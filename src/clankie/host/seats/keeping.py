@@ -61,6 +61,9 @@ async def load(house: House) -> None:
         desk.reschedule(chair)
     for one in await house.store.mail.in_flight():
         _remember(house, one)
+    done = await house.store.mail.end_queue(None, LEFT)
+    if done.ended:
+        journal.note("queued for a seat that is gone", deliveries=list(done.ended))
 
 
 def _remember(house: House, one: InFlight) -> None:
@@ -173,17 +176,29 @@ async def look(house: House, chair: Chair) -> None:
         chair.alive = None
         chair.look()
     await settle(house, chair)
-    left = binding.queue_ends(chair.asking, desk.limits, parked_at=chair.parked_at)
-    if chair.queue and left is not None and left <= now.mono:
-        chair.queue = False
-        try:
-            await house.store.mail.end_queue(seat.id, PARKED if chair.parked_at else LEFT)
-        except (FaultError, UncertainError):
-            chair.queue = True
-            raise
+    again = await _end_queue(house, chair, now.mono)
     desk.reschedule(chair)
+    if again:
+        desk.alarms.put(AtChair(seat.id), now.mono + FAULT_PAUSE)
     if seat.conversation is not None:
         driver_changed(house, seat.conversation)
+
+
+async def _end_queue(house: House, chair: Chair, mono: float) -> bool:
+    """End the held Queues whose seat is not waited for any longer; whether some are left to end."""
+    seat = chair.seat
+    ends = binding.queue_ends(chair.asking, house.desk.limits, parked_at=chair.parked_at)
+    if not chair.queue or ends is None or ends > mono:
+        return False
+    chair.queue = False
+    try:
+        done = await house.store.mail.end_queue(seat.id, PARKED if chair.parked_at else LEFT)
+    except (FaultError, UncertainError):
+        chair.queue = True
+        raise
+    # One that is about to be failed may be given back instead, as the seat left meanwhile.
+    chair.queue = chair.queue or bool(done.left)
+    return bool(done.left)
 
 
 def gone(house: House, chair: Chair) -> bool:

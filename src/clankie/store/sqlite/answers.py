@@ -101,7 +101,12 @@ def _ends_with_it(tx: Transaction, head: Head, refused: Given) -> None:
     if refused.stop_asked:
         given.cancelled(tx, head, one)
         return
-    if one.reach != Reach.HELD_QUEUE:
+    ends_unseated(tx, head, one)
+
+
+def ends_unseated(tx: Transaction, head: Head, one: Input) -> None:
+    """What was queued for an occupant who sits there no more has nobody left to go to."""
+    if one.state != InputState.QUEUED or one.reach != Reach.HELD_QUEUE:
         return
     there = seats.attached_to(tx.run, head)
     if there is None or there.occupant.id != one.occupant:

@@ -5,6 +5,7 @@ What it may have seen stays with it, whatever happens to the seat.
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from clankie.core.admission import Reach
@@ -16,7 +17,7 @@ from clankie.core.seat_errors import (
     GrantUnknownError,
     OccupantChangedError,
 )
-from clankie.host.seatstore import Grant
+from clankie.host.seatstore import Grant, QueueEnd
 from clankie.store.sqlite import attempts, events, given, heads, inputs, owner, seats
 from clankie.store.sqlite.inputs import Input
 from clankie.store.sqlite.values import millis, moment
@@ -47,6 +48,10 @@ _HELD: Final = f"""
 SELECT {inputs.COLUMNS} FROM input
 WHERE occupant = ? AND settled_at IS NULL AND state = 'queued' AND reach = 'held_queue'
 ORDER BY message_cursor"""
+_UNSEATED: Final = """
+SELECT DISTINCT occupant FROM input
+WHERE settled_at IS NULL AND state = 'queued' AND reach = 'held_queue'
+  AND NOT EXISTS (SELECT 1 FROM seat WHERE seat.occupant = input.occupant AND retired = 0)"""
 
 
 def add_grant(tx: Transaction, grant: Grant) -> None:
@@ -205,10 +210,14 @@ def take_over(tx: Transaction, seat: str, reason: str, notice: str | None) -> Se
     return released
 
 
-def end_queue(tx: Transaction, seat: str, reason: str) -> Sequence[str]:
+def end_queue(tx: Transaction, seat: str | None, reason: str) -> QueueEnd:
     """See MailStore.end_queue."""
-    one = seats.read(tx.run, seat)
-    return _end_queue(tx, one.occupant.id, reason, seats.conversation_of(tx, one))
+    if seat is not None:
+        one = seats.read(tx.run, seat)
+        return _end_queue(tx, one.occupant.id, reason, seats.conversation_of(tx, one))
+    every = [_end_queue(tx, occupant, reason, None) for (occupant,) in tx.rows(_UNSEATED)]
+    ended, left = [one.ended for one in every], [one.left for one in every]
+    return QueueEnd(ended=[*chain(*ended)], left=[*chain(*left)])
 
 
 def _leave(tx: Transaction, head: Head, one: Seat, reason: str) -> None:
@@ -232,16 +241,18 @@ def _release(tx: Transaction, head: Head, one: Seat, reason: str) -> list[str]:
     return released
 
 
-def _end_queue(tx: Transaction, occupant: str, reason: str, head: Head | None) -> Sequence[str]:
+def _end_queue(tx: Transaction, occupant: str, reason: str, head: Head | None) -> QueueEnd:
     """Those that its occupant was to have; all of them wait in one conversation, if at all."""
     ended: list[str] = []
+    left: list[str] = []
     for row in tx.rows(_HELD, (occupant,)):
         one = Input(*row)
         there = head if head is not None and head.id == one.conversation else None
         place = there or heads.claim(tx, one.conversation)[0]
         stored = given.open_of(tx.run, one.id)
         if stored is None and attempts.open_for(tx, one.id):
-            continue  # it was refused, and whoever took it up says so any moment
+            left.append(one.id)  # it was refused; whoever took it up fails it, or gives it back
+            continue
         if stored is not None:
             given.release(tx, place, stored, reason)
             one = inputs.read(tx, one.id)
@@ -249,7 +260,7 @@ def _end_queue(tx: Transaction, occupant: str, reason: str, head: Head | None) -
             given.undelivered(tx, place, one, reason)
             ended.append(one.id)
         heads.save(tx, place)
-    return ended
+    return QueueEnd(ended=ended, left=left)
 
 
 def _say(tx: Transaction, head: Head, by: Author, code: str, text: str) -> None:

@@ -22,6 +22,7 @@ from clankie.core.errors import TransitionRefusedError
 from clankie.core.wake import Again, Hold
 from clankie.host.storage import Offered, Reservation
 from clankie.store.sqlite import (
+    answers,
     attempts,
     events,
     given,
@@ -138,10 +139,12 @@ def start(tx: Transaction, reservation: Reservation) -> None:
 def release(tx: Transaction, reservation: Reservation, code: str) -> None:
     """See DeliveryStore.release. The same release again changes nothing."""
     conversation = reservation.delivery.conversation
-    heads.take(tx, conversation, reservation.fence)
+    head = heads.take(tx, conversation, reservation.fence)
     attempt = attempts.read(tx, reservation.attempt)
     if attempt.state != ServiceState.RELEASED:
         attempts.move(tx, attempt, ServiceState.RELEASED, code)
+        answers.ends_unseated(tx, head, inputs.read(tx, attempt.delivery))
+        heads.save(tx, head)
         tx.touched.append(conversation)
 
 

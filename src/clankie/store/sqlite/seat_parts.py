@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         Counts,
         Grant,
         InFlight,
+        QueueEnd,
         Seat,
         Synced,
         Taken,
@@ -207,7 +208,7 @@ class Mail(Part):
             TAKE_OVER, lambda tx: attaching.take_over(tx, seat, reason, notice)
         )
 
-    async def end_queue(self, seat: str, reason: str) -> Sequence[str]:
+    async def end_queue(self, seat: str | None, reason: str) -> QueueEnd:
         """See the port."""
         return await self._write(TAKE_OVER, lambda tx: attaching.end_queue(tx, seat, reason))
 
