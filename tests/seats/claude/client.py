@@ -12,7 +12,7 @@ from clankie.host.clock import SystemIds
 from clankie.seats.claude.registry import transcript
 from clankie.seats.claude.watch import Watch
 from clankie.seats.launch import Means, Place
-from clankie.seats.port import Observation
+from clankie.seats.port import DeafError, Observation
 from clankie.seats.process import started_at
 from clankie.seats.rows import Known
 from fakes.clock import START, FakeClock
@@ -135,7 +135,9 @@ async def told(watch: Watch) -> list[Observation]:
     """What was observed since the last time."""
     found: list[Observation] = []
     while not watch._seen.empty():
-        one = (await watch._seen.get()).observation
-        if one is not None:
-            found.append(one)
+        one = await watch._seen.get()
+        if isinstance(one, DeafError):
+            raise one
+        if one.observation is not None:
+            found.append(one.observation)
     return found
