@@ -182,6 +182,16 @@ def test_notices_name_the_harness_as_people_do(run: Any) -> None:
     assert shown[1:] == [*notices[1:3], "Codex last asked at 12:00 UTC."]
 
 
+def test_a_notice_names_the_message_that_it_is_about_where_another_stands_between(
+    run: Any,
+) -> None:
+    said = {"code": "seat_refused", "text": "claude did not take this message."}
+    for delivery, about in (("a", "first"), ("b", "")):
+        events = [*OWN, event(3, "notice", delivery_id=delivery, **said)]
+        (row,) = [row for row in told(run, events, {}) if row["type"] == "notice"]
+        assert row["about"] == about
+
+
 def test_the_evidence_of_a_doubt_names_seat_session_acknowledgement_and_proof(run: Any) -> None:
     given = receipt("uncertain")["attempts"][0] | {"evidence": {"acknowledged_at": LATER}}
     pairs = run(

@@ -384,6 +384,16 @@ SESSION = [
 ]
 
 SEAT = [
+    (
+        "a refusal is told in the words of the harness",
+        "_REFUSALS.get(reason, _UNNAMED)",
+        "_REFUSALS.get(reason, reason)",
+    ),
+    (
+        "a refusal says nothing of its cause",
+        "_REFUSALS.get(reason, _UNNAMED)",
+        "_UNNAMED",
+    ),
     ("every attempt has the same id", 'f"{event}#{attempt}"', 'f"{event}"'),
     ("every delivery has the same id", 'f"{event}#{attempt}"', 'f"#{attempt}"'),
     ("an id of another version", "digest[6] & 0x0F | 0x50", "digest[6] & 0x0F | 0x40"),

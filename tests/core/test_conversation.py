@@ -119,6 +119,10 @@ def test_projections_show_messages_and_finished_tools(body: Body, shown: bool) -
         ),
         (Notice(code="c", text="t"), {"kind": "notice", "code": "c", "text": "t"}),
         (
+            Notice(code="c", text="t", delivery_id="m-1"),
+            {"kind": "notice", "code": "c", "text": "t", "delivery_id": "m-1"},
+        ),
+        (
             Handoff(span="h-1", phase="open", from_cursor=4),
             {"kind": "handoff", "span": "h-1", "phase": "open", "from_cursor": 4},
         ),

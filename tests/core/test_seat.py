@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clankie.core.seat import Capabilities, EventKind, Native, Occupant, cut, delivery_uuid
+from clankie.core.seat import (
+    Capabilities,
+    EventKind,
+    Native,
+    Occupant,
+    cut,
+    delivery_uuid,
+    refusal,
+)
 
 NAMESPACE = uuid.UUID("5f0c9a52-5f61-5d0e-9f0b-5a8f0d6d1c3e")
 NATIVE = Native(session_id="s-1", pid=4711, process_started_at="linux:b00t:99")
@@ -72,3 +80,35 @@ def test_a_row_that_is_cut_keeps_to_its_bound_and_says_how_long_it_was(
     assert (shown == text) is (length <= limit)
     assert length <= limit or f"{length} characters" in shown
     assert cut(shown, limit) == shown
+
+
+def test_a_refusal_is_told_in_plain_words_and_never_in_those_of_the_harness() -> None:
+    assert refusal("claude", "usage_limited") == (
+        "claude did not take this message, so it goes on without it: its usage limit is reached."
+    )
+    for own in ("usage_limit", "\x1b[31mPay here: example.org", ""):
+        assert refusal("pi", own) == (
+            "pi did not take this message, so it goes on without it: the reason is on its receipt."
+        )
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "app_server_gone",
+        "not_now",
+        "pi_cannot_reply",
+        "session_ended",
+        "socket_silent",
+        "stale_generation",
+        "too_late",
+        "turns_change_too_fast",
+        "unreadable_event",
+        "usage_limited",
+    ],
+)
+def test_each_code_of_a_refusal_has_words(code: str) -> None:
+    told = refusal("codex", code)
+    assert "receipt" not in told
+    assert code not in told
+    assert "_" not in told

@@ -165,7 +165,7 @@ EVENTS: Final[dict[str, Schema]] = {
         "notice",
         "The service says something about the conversation.",
         {"code": TEXT, "text": TEXT},
-        {},
+        {"delivery_id": TEXT},
     ),
     "HandoffEvent": _event(
         "handoff",

@@ -49,7 +49,7 @@ function origin(row) {
 }
 
 function about(row) {
-  return row.about ? h("span.about", { title: "What this answers" }, `↳ ${row.about}`) : null;
+  return row.about ? h("span.about", { title: "What this is about" }, `↳ ${row.about}`) : null;
 }
 
 function message(row, desk) {
@@ -153,7 +153,7 @@ const SEAT_NOTICE = /seat|attach|detach|takeover|took_over|park|limit|handoff|dr
 
 function notice(row) {
   const seat = SEAT_NOTICE.test(row.code ?? "");
-  return h("p.row.notice", null, seat ? icon("seat") : null, h("span", null, row.text), when(row.at));
+  return h("p.row.notice", null, seat ? icon("seat") : null, h("span", null, row.text), about(row), when(row.at));
 }
 
 const FIRST_WORDS = ["What can you do?", "help", "remind me in 40 seconds to look up"];

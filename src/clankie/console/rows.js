@@ -89,7 +89,7 @@ class Teller {
     else if (event.kind === "notice" || event.kind === "reset") {
       this.#date(day, event.at);
       const row = pick(event);
-      if (event.kind === "notice") row.text = named(row.text);
+      if (event.kind === "notice") Object.assign(row, { text: named(row.text), about: this.#about(event.delivery_id) });
       this.add({ key: `e${event.cursor}`, type: event.kind, ...row });
       this.last = null;
     }

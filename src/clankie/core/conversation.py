@@ -189,10 +189,14 @@ class Turn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """The service says something about the conversation itself."""
+    """The service says something about the conversation itself.
+
+    `delivery_id`: the input that it is about, where it is about one.
+    """
 
     code: str
     text: str
+    delivery_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -288,8 +292,8 @@ def body_to_wire(body: Body) -> dict[str, Any]:
                 "usage": None if body.usage is None else body.usage.to_wire(),
                 "routing_reason": body.routing_reason,
             }
-        case Notice(code=code, text=text):
-            wire = {"code": code, "text": text}
+        case Notice(code=code, text=text, delivery_id=delivery):
+            wire = {"code": code, "text": text, "delivery_id": delivery}
         case Handoff():
             wire = {
                 "span": body.span,

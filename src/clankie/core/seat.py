@@ -196,6 +196,29 @@ class SeatEvent:
     pieces: tuple[Piece, ...] = ()
 
 
+_REFUSALS: Final = {
+    "app_server_gone": "its server had ended",
+    "not_now": "it takes nothing now",
+    "pi_cannot_reply": "it has no tool to answer this with",
+    "session_ended": "its session had ended",
+    "socket_silent": "its session gave no sign of life",
+    "stale_generation": "another driver had taken its place",
+    "too_late": "it came too late to be handed over",
+    "turns_change_too_fast": "its turns changed too fast to join one",
+    "unreadable_event": "it came in a form that it cannot read",
+    "usage_limited": "its usage limit is reached",
+}
+"""What the pump and its adapters say when nothing was handed over, in plain words."""
+_UNNAMED: Final = "the reason is on its receipt"
+"""Whatever else a harness says is its own word and may be anything: it stands on the receipt."""
+
+
+def refusal(harness: str, reason: str) -> str:
+    """What the owner is told when a harness refused a message that goes on without it."""
+    why = _REFUSALS.get(reason, _UNNAMED)
+    return f"{harness} did not take this message, so it goes on without it: {why}."
+
+
 def cut(text: str, limit: int = ROW) -> str:
     """At most `limit` characters; what was cut off is said at the end. The same on both sides."""
     if len(text) <= limit:

@@ -316,6 +316,18 @@ def test_notices_and_resets_are_said(log: Log) -> None:
     assert "begun afresh" in log.event("reset")[0]
 
 
+def test_a_notice_names_the_message_that_it_is_about_where_another_stands_between(
+    log: Log,
+) -> None:
+    text = "claude did not take this message."
+    log.asked("m-1", "Water the roses")
+    plain = log.event("notice", CAPTAIN, code="x", text=text, delivery_id="m-1")
+    log.asked("m-2", "And the lawn")
+    named = log.event("notice", CAPTAIN, code="x", text=text, delivery_id="m-1")
+    assert plain == ["! Claude Code did not take this message."]
+    assert named == ["! “Water the roses”: Claude Code did not take this message."]
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [

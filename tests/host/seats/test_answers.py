@@ -7,7 +7,7 @@ import pytest
 from clankie.core.admission import Origin
 from clankie.core.delivery import InputState, SeatState, ServiceState
 from clankie.core.errors import DeliveryConflictError, TransitionRefusedError
-from clankie.core.seat import Activity, EntryKind
+from clankie.core.seat import Activity, EntryKind, refusal
 from clankie.core.seat_errors import EventNotFoundError, SeatSupersededError
 from clankie.host.seats import answers
 from fakes.bridge import Bridge, opened
@@ -93,8 +93,9 @@ async def test_what_a_seat_refuses_goes_to_the_service_lane_once(
         # No harness ever drove here: it is told nothing of what the service did.
         assert (await seat.poll(1)).events == ()
         # The owner, who saw it go there, reads once that it did not stay there.
-        said = [one["text"] for one in await hall.log() if one.get("code") == "seat_refused"]
-        assert said == ["claude did not take this, so it goes on without it (a dialog is open)."]
+        (said,) = [one for one in await hall.log() if one.get("code") == "seat_refused"]
+        assert said["text"] == refusal("claude", "a dialog is open")
+        assert said["delivery_id"] == "m-1"
 
 
 @virtual

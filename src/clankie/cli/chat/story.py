@@ -90,7 +90,7 @@ class Story:
             "message": self._message,
             "tool": self._tool,
             "turn": self._turn,
-            "notice": _notice,
+            "notice": self._notice,
             "handoff": _handoff,
             "reset": self._reset,
         }
@@ -190,8 +190,7 @@ class Story:
         return [*self._opening(wire), *_styled(Markdown(), partial)] if partial else []
 
     def _ended(self, delivery: str, phase: str, wire: Json) -> list[Line]:
-        elsewhere = delivery != self._last and delivery in self._words
-        about = f"“{self._words[delivery]}”: " if elsewhere else ""
+        about = self._about(delivery)
         detail = line(str(wire.get("detail") or ""), 600)
         code = line(str(wire.get("code") or ""), 60)
         if phase == "cancelled":
@@ -227,6 +226,16 @@ class Story:
                 BODY,
             ),
         ]
+
+    def _notice(self, wire: Json) -> list[Line]:
+        text = line(named(str(wire.get("text") or wire.get("code") or "")), 600)
+        about = self._about(str(wire.get("delivery_id") or ""))
+        return [BLANK, Line((("warn", "! "), ("", f"{about}{text}")))]
+
+    def _about(self, delivery: str) -> str:
+        """The first words of a message, where something else stands between."""
+        elsewhere = delivery != self._last and delivery in self._words
+        return f"“{self._words[delivery]}”: " if elsewhere else ""
 
     def _reset(self, wire: Json) -> list[Line]:
         del wire
@@ -381,11 +390,6 @@ def _attached(wire: Json) -> list[Line]:
     found = items(wire, "attachments")
     names = [f"{one.get('name')} ({one.get('media_type')})" for one in found]
     return [Line((("quiet", "· attached: "), ("quiet", line(name, 200))), BODY) for name in names]
-
-
-def _notice(wire: Json) -> list[Line]:
-    text = line(named(str(wire.get("text") or wire.get("code") or "")), 600)
-    return [BLANK, Line((("warn", "! "), ("", text)))]
 
 
 def _handoff(wire: Json) -> list[Line]:

@@ -15,13 +15,13 @@ from clankie.core.driver import Addressed, never_on_service
 from clankie.core.errors import DeliveryConflictError, TransitionRefusedError
 from clankie.core.handoff import SpanEvent, SpanState
 from clankie.core.mailbox import deadline, wants_reply
+from clankie.core.seat import refusal
 from clankie.core.seat_errors import (
     EventNotFoundError,
     OccupantChangedError,
     SeatSupersededError,
 )
 from clankie.core.settings import SeatLimits
-from clankie.host.framing import one_line
 from clankie.store.sqlite import events, given, handoffs, heads, inputs, seats
 
 if TYPE_CHECKING:
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 NO_ANSWER: Final = "no_reply"
 LEFT: Final = "seat_left"
 REFUSED: Final = "seat_refused"
-REASON: Final = 200
-"""Characters of a harness's reason."""
 GONE: Final = "harness_gone"
 _TO_COME: Final = frozenset({SeatState.ATTEMPTING, SeatState.UNCERTAIN})
 _HAS_IT: Final = frozenset({SeatState.TAKEN, SeatState.ACCEPTED})
@@ -85,9 +83,9 @@ def _told(tx: Transaction, head: Head, refused: Given, reason: str) -> None:
     addressed = Addressed(origin=Origin(one.origin), reach=Reach(one.reach))
     if one.state != InputState.QUEUED or never_on_service(addressed):
         return
-    harness, why = seats.harness_of(tx.run, refused.seat), one_line(reason, REASON)
-    text = f"{harness} did not take this, so it goes on without it ({why})."
-    events.append(tx, head, SYSTEM, Notice(code=REFUSED, text=text))
+    harness = seats.harness_of(tx.run, refused.seat) or "The seat"
+    text = refusal(harness, reason)
+    events.append(tx, head, SYSTEM, Notice(code=REFUSED, text=text, delivery_id=one.id))
 
 
 def _ends_with_it(tx: Transaction, head: Head, refused: Given) -> None:
