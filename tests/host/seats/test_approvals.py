@@ -6,7 +6,9 @@ import pytest
 
 from clankie.core.conversation import OPERATOR
 from clankie.core.errors import BackpressureError, InvalidFieldError, TransitionRefusedError
+from clankie.core.ids import HEAD
 from clankie.core.seat_errors import ApprovalNotFoundError, SeatNotFoundError
+from clankie.host.cancel import CancelOutcome, cancel
 from clankie.host.seats import approvals, roster
 from fakes.bridge import opened, page_of
 from fakes.clock import FakeClock
@@ -138,3 +140,27 @@ async def test_a_question_that_nobody_listens_for_may_be_over_and_one_of_a_dead_
             await approvals.decide(hall.house, "q-1", "approve", "pending")
         assert not await unsure()
         assert [one.state for one in await approvals.listed(hall.house)] == ["withdrawn"]
+
+
+@virtual
+async def test_a_poll_that_binds_nobody_takes_no_answer_and_no_stop_away(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: SEAT-5, BASE-3
+    async with Machine(tmp_path, clock).on() as hall:
+        seat = await opened(hall)
+        waiting = seat.parks()
+        await clock.sleep(1)
+        await hall.send("hello", "m-1")
+        await clock.sleep(0.1)
+        (event,) = page_of(waiting).events
+        await seat.ack(event)
+        await approvals.post(hall.house, seat.seat, id="q-1", summary="run rm")
+        await approvals.decide(hall.house, "q-1", "approve", "pending")
+        assert (await cancel(hall.house, HEAD, "m-1")).outcome is CancelOutcome.REQUESTED
+        seat.binding, bound = "b-of-nobody", seat.binding
+        assert (await seat.poll(0)).empty
+        seat.binding = bound
+        page = await seat.poll(0)
+        assert page.decisions == (("q-1", "approve"),)
+        assert page.interrupts == (("m-1", 1),)

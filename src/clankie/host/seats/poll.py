@@ -179,7 +179,12 @@ async def _looked(house: House, chair: Chair, one: _Poll) -> Page:
 
 
 def _told(house: House, chair: Chair, one: _Poll) -> Told:
-    """What rides beside the events: asked again, a poll has all of it again, and what is new."""
+    """What rides beside the events: asked again, a poll has all of it again, and what is new.
+
+    Whoever is not, or no longer, the bridge that listens takes nothing of it away.
+    """
+    if not _listens(house, chair, one):
+        return Told(one.poll_id, (), (), renew=False)
     had = chair.told
     if had is None or had.poll_id != one.poll_id:
         had = Told(one.poll_id, (), (), renew=False)
@@ -205,11 +210,15 @@ def _renews(house: House, chair: Chair, one: _Poll) -> bool:
 
 
 def _may_take(house: House, chair: Chair, one: _Poll) -> bool:
+    return chair.seat.conversation is not None and _listens(house, chair, one)
+
+
+def _listens(house: House, chair: Chair, one: _Poll) -> bool:
     """One that does not wait takes only for the bridge that is bound already."""
-    if chair.seat.conversation is None:
-        return False
+    if one.ask is not None:
+        return not law.superseded(chair.asking, ask=one.ask)
     now = house.clock.monotonic()
-    return one.ask is not None or law.bound(chair.asking, house.desk.limits, now) == one.binding
+    return law.bound(chair.asking, house.desk.limits, now) == one.binding
 
 
 async def _taken(
@@ -237,7 +246,7 @@ async def _taken(
 
 def _standing(house: House, chair: Chair, one: _Poll) -> Standing | None:
     """How the seat stands, as long as this poll is the one that waits there."""
-    if one.ask is None or law.superseded(chair.asking, ask=one.ask):
+    if one.ask is None or not _listens(house, chair, one):
         return None
     return chair.standing(house.desk.limits, house.desk.now())
 
