@@ -1,5 +1,6 @@
 """A harness at its seat, as a test says what it does: over the real socket, with its own token."""
 
+import http.client
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -95,20 +96,16 @@ class ScriptedSeat:
         (mine,) = [one for one in found if one["seat"] == self.id]
         return dict(mine)
 
-    def break_off(self) -> None:
-        """Ask, and hang up once the service waits with us."""
+    def parked(self) -> http.client.HTTPConnection:
+        """A connection on which a poll waits; closing it breaks it off."""
         connection = self._client.connect()
         query = f"wait=30&binding={self.binding}&poll_id=broken"
-        try:
-            connection.request(
-                "GET", f"/v1/seats/{self.id}/events?{query}", headers=self._client.bearer()
-            )
-            for _ in range(MANY):
-                # While a poll waits no grace runs.
-                if "grace_until" not in self.row_of_roster():
-                    return
-        finally:
-            connection.close()
+        path = f"/v1/seats/{self.id}/events?{query}"
+        connection.request("GET", path, headers=self._client.bearer())
+        for _ in range(MANY):
+            # While a poll waits no grace runs.
+            if "grace_until" not in self.row_of_roster():
+                return connection
         raise AssertionError
 
     def ack(self, event: Mapping[str, Any]) -> Answer:

@@ -6,7 +6,9 @@ import signal
 import apsw
 import pytest
 
+from process.seat import ScriptedSeat
 from process.service import Place, Service
+from process.wire import Client
 
 STREAM = "/v1/conversations/global-default/events?after=0"
 
@@ -106,9 +108,7 @@ def test_a_service_whose_state_another_one_has_taken_stops_and_says_so(place: Pl
     service = place.start()
     place.send(service, "m-1", "say")
     assert service.client.known("m-1")["state"] == "settled"
-    other = apsw.Connection(str(place.database))
-    other.execute("UPDATE node SET dead = 1")
-    other.close()
+    take_over(place)
     answer = service.client.send("m-2", "say [m-2]")
     assert answer.status == 503
     assert service.ended() == 1
@@ -117,3 +117,48 @@ def test_a_service_whose_state_another_one_has_taken_stops_and_says_so(place: Pl
     again = place.start()
     assert again.client.receipt("m-2").status == 404
     place.finish(again)
+
+
+def take_over(place: Place) -> None:
+    """What the boot of another service does to the one that runs."""
+    other = apsw.Connection(str(place.database))
+    other.execute("UPDATE node SET dead = 1")
+    other.close()
+
+
+def test_a_service_that_was_taken_over_leaves_the_other_ones_door_and_ends_what_waits_at_its_own(
+    place: Place,
+) -> None:
+    # proves: FENCE-3
+    service = place.start()
+    seat = ScriptedSeat(service.client).open()
+    assert seat.poll(0.05) == []
+    log = streaming(service)
+    followed = log.getresponse()
+    parked = seat.parked()
+    socket, run = place.home / "service.sock", place.home / "run.json"
+    socket.unlink()
+    socket.write_text("of the other one")
+    run.write_text('{"ready": true, "url": "http://127.0.0.1:1", "pid": 1}')
+    take_over(place)
+    over_tcp = Client(place.home, url=service.ready["url"])
+    assert over_tcp.send("m-1", "say [m-1]").status == 503
+    assert b"m-1" not in followed.read()
+    assert parked.getresponse().status == 503
+    assert service.ended() == 1
+    assert '"level": "error"' not in service.said()
+    assert socket.read_text() == "of the other one"
+    assert b"127.0.0.1:1" in run.read_bytes()
+    log.close()
+    parked.close()
+
+
+def test_a_service_that_ends_leaves_the_door_of_one_that_began_since(place: Place) -> None:
+    # It wrote nothing since, so it never heard that it was taken over.
+    service = place.start()
+    run = place.home / "run.json"
+    run.write_text('{"ready": true, "url": "http://127.0.0.1:1", "pid": 1}')
+    service.terminate()
+    assert service.ended() == 0
+    assert run.exists()
+    assert (place.home / "service.sock").exists()

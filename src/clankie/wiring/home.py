@@ -80,17 +80,27 @@ def read_operator_token(home: Path) -> str:
 
 def write_run(home: Path, url: str) -> dict[str, object]:
     """Say where the service is. It proves nothing: the lock does. Raises ConfigError."""
-    ready: dict[str, object] = {"ready": True, "url": url, "pid": os.getpid()}
+    ready = _ready(url)
     temporary = home / f"{RUN_FILE}.{os.getpid()}"
     with _written(temporary, json.dumps(ready) + "\n"):
         temporary.replace(home / RUN_FILE)
     return ready
 
 
-def remove_run(home: Path) -> None:
-    """The service is gone."""
-    (home / RUN_FILE).unlink(missing_ok=True)
-    (home / SOCKET_FILE).unlink(missing_ok=True)
+def _ready(url: str) -> dict[str, object]:
+    return {"ready": True, "url": url, "pid": os.getpid()}
+
+
+def remove_run(home: Path, url: str) -> None:
+    """The service at `url` is gone. What another one has put there since stays."""
+    run = home / RUN_FILE
+    try:
+        ours = json.loads(run.read_text(encoding="utf-8")) == _ready(url)
+    except (OSError, ValueError):
+        ours = True  # nobody says that it is somebody else's
+    if ours:
+        run.unlink(missing_ok=True)
+        (home / SOCKET_FILE).unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

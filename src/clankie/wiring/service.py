@@ -17,6 +17,7 @@ from clankie import console
 from clankie.api.serve import Server
 from clankie.core.errors import ClankieError
 from clankie.host import journal
+from clankie.host.seats.desk import look_everywhere
 from clankie.store.errors import StateHeldError, StateTakenError
 from clankie.store.lock import Lock
 from clankie.wiring import home
@@ -57,36 +58,42 @@ async def _serve(config: Config, ports: Ports | None) -> int:
         _log(config, house)
         server = Server(house, config_names=config.names, console=CONSOLE)
         url = await _listening(server, config)
+        taken = False
         try:
             ready = home.write_run(config.home, url)
             sys.stdout.write(json.dumps(ready) + "\n")
             sys.stdout.flush()
             journal.note("ready", url=url)
-            await _stopped(stop, house, config)
+            taken = await _taken(stop, house)
             journal.note("stopping")
             house.stopping = True
             house.feed.close()
             # Still listening: whoever comes meanwhile is told so, and when to come back.
-            await house.captain.stop()
+            if taken:
+                # Whatever runs here can write nothing any more, so no turn is waited for.
+                look_everywhere(house.desk)
+            else:
+                await house.captain.stop()
             await server.drain()
         finally:
             await server.close()
-            home.remove_run(config.home)
+            if not taken:
+                home.remove_run(config.home, url)
+    if taken:
+        raise StateTakenError(config.home)
     journal.note("stopped")
     return 0
 
 
-async def _stopped(stop: asyncio.Event, house: House, config: Config) -> None:
-    """Wait for the signal. Raises StateTakenError: another service has the state meanwhile."""
+async def _taken(stop: asyncio.Event, house: House) -> bool:
+    """Wait for the signal, or until another service has the state: True."""
     async with asyncio.TaskGroup() as tasks:
         signalled = tasks.create_task(stop.wait())
         outlived = tasks.create_task(house.store.outlived())
         await asyncio.wait({signalled, outlived}, return_when=asyncio.FIRST_COMPLETED)
         signalled.cancel()
         outlived.cancel()
-    if not stop.is_set():
-        # Nothing is ended in order: whatever runs here can write nothing any more.
-        raise StateTakenError(config.home)
+    return not stop.is_set()
 
 
 def _log(config: Config, house: House) -> None:
