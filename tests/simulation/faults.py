@@ -67,8 +67,8 @@ FAULTS = (
         "a node that was taken over writes on",
         (
             "store/sqlite/batch.py",
-            "        return tx.row(_ALIVE, (tx.node,)) is None\n",
-            "        return not tx.node\n",
+            "        if not tx.rows(_ALIVE, (tx.node,)):\n",
+            "        if not tx.node:\n",
         ),
     ),
     # ── runs ─────────────────────────────────────────────────────────────────────────────────────
