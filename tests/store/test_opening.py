@@ -261,11 +261,11 @@ async def test_a_database_between_two_releases_is_refused_and_named(
         assert difference in error.detail
 
 
-async def test_statistics_that_sqlite_keeps_for_itself_are_no_difference(
+async def test_what_sqlite_and_other_programs_keep_beside_our_tables_is_no_difference(
     world: World, used: Path
 ) -> None:
     database = apsw.Connection(str(used))
-    database.execute("ANALYZE")
+    database.execute("ANALYZE; CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER)")
     database.close()
     async with world.open() as store:
         await store.boot()
