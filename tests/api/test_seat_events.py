@@ -152,6 +152,22 @@ async def test_exact_evidence_proves_a_delivery_and_equal_words_do_not(api: Api)
     assert receipt["attempts"][0]["state"] == "accepted"
 
 
+async def test_an_end_of_a_moment_before_the_message_ends_nothing_of_it(api: Api) -> None:
+    # proves: SEAT-15, API-3
+    bridge = await seated(api)
+    event = await given(api, bridge)
+    value = delivery_uuid("m-1", event["attempt"])
+    proof = {"event": "m-1", "attempt": 1, "proof": "uuid", "value": value}
+    await bridge.sync(row(api, 1, text="hello", delivery_evidence=proof), activity="responding")
+    said = row(api, 2, "assistant", text="let me see")
+    await bridge.sync(said, activity="waiting", activity_at="2020-01-01T00:00:00+01:00")
+    assert (await api.get("/v1/deliveries/m-1")).json["state"] == "running"
+    odd = await bridge.sync(activity="waiting", activity_at="at noon")
+    assert (odd.status, odd.json["errors"][0]["path"]) == (422, "activity_at")
+    await bridge.sync(activity="waiting", activity_at=said["at"])
+    assert (await api.get("/v1/deliveries/m-1")).json["state"] == "settled"
+
+
 async def test_an_end_that_the_harness_reports_ends_the_message(api: Api) -> None:
     # proves: FENCE-8
     bridge = await seated(api, interrupt=True)

@@ -20,6 +20,7 @@ from clankie.core.seat import (
     Limited,
     Mishap,
     Proof,
+    Report,
     SeatEvent,
     delivery_uuid,
 )
@@ -58,9 +59,14 @@ def proving(entry: str, at: datetime, event: SeatEvent, **more: Any) -> Entry:
 
 
 async def synced(
-    store: Store, *entries: Entry, activity: Activity | None = None, session: str = SESSION
+    store: Store,
+    *entries: Entry,
+    activity: Activity | None = None,
+    at: datetime | None = None,
+    session: str = SESSION,
 ) -> Synced:
-    return await store.mail.sync("s-1", session, entries, activity, LIMITS)
+    report = None if activity is None else Report(activity, at)
+    return await store.mail.sync("s-1", session, entries, report, LIMITS)
 
 
 async def said(store: Store, conversation: str = HEAD) -> list[tuple[str, str, str]]:

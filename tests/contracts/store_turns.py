@@ -3,6 +3,8 @@
 Whoever runs this gives the fixtures `world` and `store`.
 """
 
+from datetime import timedelta
+
 import pytest
 
 from clankie.core.delivery import InputState, SeatState
@@ -137,6 +139,74 @@ async def test_words_before_those_of_a_message_are_no_answer_to_it(
     await says(store, world, "r-4", "The second answer")
     assert await state(store, "m-2") == ENDED
     assert await answer(store, "m-2") == "The second answer"
+
+
+@pytest.mark.parametrize("known", [True, False])
+async def test_an_end_that_is_told_late_is_none_of_a_turn_that_began_meanwhile(
+    store: Store, world: World, known: bool
+) -> None:
+    # proves: SEAT-15, FENCE-7
+    standing = await seated(store, world)
+    first = await taken(store, standing, "m-1")
+    await synced(store, proving("r-1", world.clock.now(), first), activity=Activity.RESPONDING)
+    reply = row("r-2", world.clock.now(), EntryKind.ASSISTANT, text="The first answer")
+    over = world.clock.now()
+    # One of those who tell of the end may be in time; another is not.
+    await synced(store, reply, activity=Activity.WAITING if known else None, at=over)
+    second = await taken(store, standing, "m-2")
+    world.clock.shift(1)
+    begun = proving("r-3", world.clock.now(), second)
+    await synced(store, begun, activity=Activity.RESPONDING)
+    await synced(store, row("r-4", world.clock.now(), EntryKind.ASSISTANT, text="Let me see"))
+    await synced(store, activity=Activity.WAITING, at=over)
+    assert await state(store, "m-1") == ENDED
+    assert await answer(store, "m-1") == "The first answer"
+    assert await state(store, "m-2") == ACCEPTED
+    assert (await store.seats.get("s-1")).activity is Activity.RESPONDING
+    # What steers that turn does not end it, as nobody told its end.
+    third = await taken(store, standing, "m-3")
+    world.clock.shift(1)
+    await synced(store, proving("r-5", world.clock.now(), third))
+    assert await state(store, "m-2") == ACCEPTED
+    last = row("r-6", world.clock.now(), EntryKind.ASSISTANT, text="Both are done")
+    await synced(store, last, activity=Activity.WAITING, at=world.clock.now())
+    assert [await state(store, name) for name in ("m-2", "m-3")] == [ENDED, ENDED]
+    assert [await answer(store, name) for name in ("m-2", "m-3")] == ["Both are done"] * 2
+
+
+async def test_a_silent_turn_whose_end_is_told_late_gets_no_later_turns_answer(
+    store: Store, world: World
+) -> None:
+    # proves: SEAT-15, FENCE-7
+    standing = await seated(store, world)
+    event = await taken(store, standing, "m-1")
+    over = world.clock.now()
+    await synced(store, proving("r-1", over, event), activity=Activity.RESPONDING)
+    world.clock.shift(1)
+    await synced(store, row("r-2", world.clock.now(), text="By hand"))
+    await synced(store, row("r-3", world.clock.now(), EntryKind.ASSISTANT, text="To the person"))
+    await synced(store, activity=Activity.WAITING, at=over)
+    assert await state(store, "m-1") == ENDED
+    assert await answer(store, "m-1") is None
+    await synced(store, activity=Activity.WAITING, at=world.clock.now())
+    assert (await store.seats.get("s-1")).activity is Activity.WAITING
+
+
+async def test_of_very_many_words_in_one_turn_the_newest_are_told_from_a_late_end(
+    store: Store, world: World
+) -> None:
+    # proves: SEAT-15
+    standing = await seated(store, world)
+    await synced(store, activity=Activity.RESPONDING)
+    now, over = world.clock.now(), world.clock.now() - timedelta(seconds=1)
+    await synced(store, *(row(f"r-{n}", now, text=f"Typed {n}") for n in range(100)))
+    event = await taken(store, standing, "m-1")
+    await synced(store, proving("r-m", now, event))
+    await synced(store, row("r-s", now, EntryKind.ASSISTANT, text="Let me see"))
+    await synced(store, activity=Activity.WAITING, at=over)
+    assert await state(store, "m-1") == ACCEPTED
+    await says(store, world, "r-a", "Done")
+    assert await answer(store, "m-1") == "Done"
 
 
 async def test_a_turn_that_said_nothing_gets_no_later_turns_answer(

@@ -118,7 +118,11 @@ class Bridge(Mailbox):
     """One seat as its bridge drives it: its mail, its transcript, and where it is attached."""
 
     async def sync(
-        self, *entries: Entry, activity: Activity | None = None, native: str | None = None
+        self,
+        *entries: Entry,
+        activity: Activity | None = None,
+        at: datetime | None = None,
+        native: str | None = None,
     ) -> Synced:
         return await transcript.sync(
             self.hall.house,
@@ -126,6 +130,7 @@ class Bridge(Mailbox):
             session_id=native or self.native,
             entries=entries,
             activity=activity,
+            activity_at=at,
         )
 
     def row(

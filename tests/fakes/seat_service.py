@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-from clankie.core.seat import Activity, Entry, EventKind, SeatEvent
+from clankie.core.seat import Activity, Entry, EventKind, Report, SeatEvent
 from clankie.seats.port import Question
 from clankie.seats.service import Answered, Begun, Page, SeatWireError
 
@@ -39,6 +39,7 @@ class FakeSeatService:
         self.bindings: set[str] = set()
         self.reasons: dict[str, str] = {}
         self.sent: list[tuple[str, list[Entry], Activity | None]] = []
+        self.reported: list[datetime | None] = []
         self.questions: list[Question] = []
         self.decided: dict[str, bool] = {}
         self.withdrawn: list[str] = []
@@ -70,9 +71,12 @@ class FakeSeatService:
         self.said.append(("refuse", which.event, which.attempt))
 
     async def transcript(
-        self, session_id: str, entries: Sequence[Entry], activity: Activity | None
+        self, session_id: str, entries: Sequence[Entry], report: Report | None
     ) -> None:
         self._fail()
+        activity = None if report is None else report.activity
+        if report is not None:
+            self.reported.append(report.at)
         self.sent.append((session_id, list(entries), activity))
 
     async def ask(self, question: Question) -> bool | None:

@@ -13,6 +13,7 @@ from clankie.core.seat import (
     Limited,
     Mishap,
     Proof,
+    Report,
 )
 from clankie.seats.client import Client, connected
 from clankie.seats.folder import Folder
@@ -138,9 +139,9 @@ async def test_rows_carry_their_evidence_and_limits(client: Client, unix: UnixSe
         ),
         Entry(id="r4", kind=EntryKind.ERROR, at=AT, error=Mishap.INTERRUPTED),
     ]
-    await client.transcript("native-1", rows, Activity.RESPONDING)
+    await client.transcript("native-1", rows, Report(Activity.RESPONDING, AT))
     [asked] = unix.asked
-    assert asked.body["activity"] == "responding"
+    assert (asked.body["activity"], asked.body["activity_at"]) == ("responding", AT.isoformat())
     first, second, third, fourth = asked.body["entries"]
     assert first["text"] == "hi ?"
     assert first["delivery_evidence"] == {
@@ -158,9 +159,10 @@ async def test_rows_carry_their_evidence_and_limits(client: Client, unix: UnixSe
 
 async def test_many_rows_are_several_requests(client: Client, unix: UnixService) -> None:
     rows = [Entry(id=f"r{n}", kind=EntryKind.USER, at=AT) for n in range(201)]
-    await client.transcript("native-1", rows, Activity.WAITING)
+    await client.transcript("native-1", rows, Report(Activity.WAITING))
     assert [len(one.body["entries"]) for one in unix.asked] == [100, 100, 1]
     assert [one.body.get("activity") for one in unix.asked] == [None, None, "waiting"]
+    assert "activity_at" not in unix.asked[-1].body
 
 
 async def test_questions_and_sessions(client: Client, unix: UnixService) -> None:

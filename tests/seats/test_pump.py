@@ -5,6 +5,7 @@ import itertools
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -400,6 +401,22 @@ async def test_the_rest_of_a_transcript_is_sent_before_a_turn_ends(bench: Make) 
         await table.clock.advance(3 * 5)
     assert [activity for _, _, activity in table.service.sent] == [None, Activity.WAITING]
     assert table.before == [1, 1, 1, 1], "until it is sent, before the end of the turn was told"
+
+
+@pytest.mark.parametrize("known", [True, False])
+async def test_the_end_of_a_turn_is_told_as_of_when_it_was_heard(bench: Make, known: bool) -> None:
+    # proves: SEAT-15
+    table = bench()
+    at = table.clock.now() - timedelta(seconds=9) if known else None
+    heard = at or table.clock.now()
+    ends = Observation(session_id="s", activity=Activity.WAITING, at=at)
+    table.harness.show(Seen(observation=ends))
+    table.unsent = 3
+    async with table.running():
+        await table.idle()
+        # What it waits for here may bring rows of the next turn.
+        await table.clock.advance(3 * 5)
+    assert table.service.reported == [heard]
 
 
 async def test_rows_wait_until_the_service_is_back(bench: Make) -> None:

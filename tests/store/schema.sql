@@ -241,6 +241,7 @@ CREATE TABLE native_session (
   retired_at INTEGER,
   answer_cursor INTEGER,
   rested INTEGER NOT NULL DEFAULT 0 CHECK (rested = 0 OR rested = 1),
+  said TEXT NOT NULL DEFAULT '[]',
   UNIQUE (harness, session)
 ) STRICT
 

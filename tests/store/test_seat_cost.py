@@ -9,7 +9,7 @@ import pytest
 from clankie.core.admission import Origin
 from clankie.core.driver import Presence, Standing
 from clankie.core.ids import HEAD
-from clankie.core.seat import Activity, Entry, EntryKind
+from clankie.core.seat import Activity, Entry, EntryKind, Report
 from clankie.host.storage import Store
 from contracts.seat_kit import BRIDGE, BY, LIMITS, offered, poll, seated
 from contracts.store_handoff import one_handoff, ran
@@ -89,7 +89,7 @@ async def everything(store: Store, world: World) -> dict[str, Callable[[], Await
         "offer": lambda: _offer(store),
         "take": take,
         "empty poll": lambda: poll(store, poll_id="p-3"),
-        "sync": lambda: store.mail.sync("s-1", "n-1", [row], Activity.WAITING, LIMITS),
+        "sync": lambda: store.mail.sync("s-1", "n-1", [row], Report(Activity.WAITING), LIMITS),
         "in flight": store.mail.in_flight,
         "counts": lambda: store.mail.counts("s-1"),
         "stored": lambda: store.mail.offered("s-1"),

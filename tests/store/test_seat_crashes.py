@@ -8,7 +8,7 @@ from clankie.core.admission import Origin
 from clankie.core.delivery import FINAL, InputState, SeatState
 from clankie.core.driver import Standing
 from clankie.core.ids import HEAD
-from clankie.core.seat import Activity, Entry, EntryKind
+from clankie.core.seat import Activity, Entry, EntryKind, Report
 from clankie.host.seatstore import Watch
 from clankie.host.storage import Store
 from contracts.seat_kit import (
@@ -65,7 +65,7 @@ async def everything(store: Store, world: World) -> None:
     await store.deliveries.cancel_waiting("m-1")
     await taken(store, standing, "m-2")
     row = Entry(id="r-1", kind=EntryKind.ASSISTANT, at=world.clock.now(), text="Done")
-    await store.mail.sync("s-1", "n-s-1", [row], Activity.WAITING, LIMITS)
+    await store.mail.sync("s-1", "n-s-1", [row], Report(Activity.WAITING), LIMITS)
     await given(store, standing, "m-3")
     await store.mail.lapse("s-1", "m-3", 1)
     await offered(store, standing, "w-1", origin=Origin.WAKE)

@@ -9,7 +9,7 @@ import pytest
 from clankie.core.delivery import InputState, SeatState
 from clankie.core.errors import CommitUnknownError, ReceiptsUnreadableError, StorageUnavailableError
 from clankie.core.ids import HEAD
-from clankie.core.seat import Activity
+from clankie.core.seat import Activity, Report
 from clankie.host.storage import FencedError, Store
 from clankie.store.sqlite import given as rows
 from contracts.seat_kit import (
@@ -87,7 +87,7 @@ VERBS: dict[str, Verb] = {
     "refuse": lambda store: store.mail.refuse("s-1", "e-1", 1, BRIDGE, "busy"),
     "reply": lambda store: store.mail.reply("s-1", "e-1", 1, BRIDGE, "Here"),
     "withdraw": lambda store: store.mail.withdraw("s-1", "m-2", "gone", "Gone."),
-    "sync": lambda store: store.mail.sync("s-1", "n-1", [], Activity.WAITING, LIMITS),
+    "sync": lambda store: store.mail.sync("s-1", "n-1", [], Report(Activity.WAITING), LIMITS),
     "take over": lambda store: store.mail.take_over("s-1", "silent", "Silent."),
     "queue": lambda store: store.mail.end_queue("s-1", "gone"),
     "attach": lambda store: store.seats.attach("s-1", HEAD, "s-1", BY),

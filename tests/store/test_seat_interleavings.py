@@ -15,7 +15,16 @@ from clankie.core.delivery import SeatState
 from clankie.core.driver import Presence, Standing
 from clankie.core.errors import ClankieError
 from clankie.core.ids import HEAD
-from clankie.core.seat import Activity, Entry, EntryKind, Evidence, Proof, SeatEvent, delivery_uuid
+from clankie.core.seat import (
+    Activity,
+    Entry,
+    EntryKind,
+    Evidence,
+    Proof,
+    Report,
+    SeatEvent,
+    delivery_uuid,
+)
 from clankie.host.storage import Reservation
 from clankie.store.sqlite import SqliteStore
 from contracts.seat_kit import BRIDGE, BY, LIMITS, OTHER, occupant, poll, seated
@@ -163,9 +172,12 @@ class SeatLife(Life):
             )
             row = replace(row, evidence=evidence)
         activity = (None, Activity.RESPONDING, Activity.WAITING)[which % 3]
+        # Some reports are older than the rows that are there.
+        at = self.clock.now() - timedelta(seconds=which % 4) if which % 5 else None
+        report = None if activity is None else Report(activity, at)
         one = await self.store.seats.get(seat)
         session = one.occupant.native.session_id
-        await self.store.mail.sync(seat, session, [row], activity, LIMITS)
+        await self.store.mail.sync(seat, session, [row], report, LIMITS)
 
     async def run(self, which: int) -> None:
         """A turn of the service lane, whole or as far as it gets."""

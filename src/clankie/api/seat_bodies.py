@@ -271,16 +271,22 @@ class EntryBody(Body):
 
 
 class TranscriptBody(Body):
-    """Rows in order, and what the session does now."""
+    """Rows in order, and what the session does now.
+
+    `activity_at` is up to which moment of the harness that counts: `waiting` ends nothing that was
+    said to the session later. Without it, it is the end of whatever stands there.
+    """
 
     session_id: Session
     entries: list[EntryBody] = Field(max_length=ENTRIES)
     activity: Literal["responding", "waiting"] | None = None
+    activity_at: Time | None = None
 
-    def values(self) -> tuple[list[Entry], Activity | None]:
+    def values(self) -> tuple[list[Entry], Activity | None, datetime | None]:
         """As the law has them. Raises InvalidFieldError."""
         rows = [one.value(f"entries.{n}") for n, one in enumerate(self.entries)]
-        return rows, None if self.activity is None else Activity(self.activity)
+        at = None if self.activity_at is None else _time(self.activity_at, "activity_at")
+        return rows, None if self.activity is None else Activity(self.activity), at
 
 
 class QuestionBody(Body):

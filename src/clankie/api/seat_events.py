@@ -73,10 +73,15 @@ async def reply_event(call: Asked, seat: Named, event: Event, body: ReplyBody) -
 @routes.post(f"{SEAT}/transcript")
 async def sync_transcript(call: Asked, seat: Named, body: TranscriptBody) -> Json:
     """Rows that the harness wrote, each taken once, whoever sends it again."""
-    rows, activity = body.values()
+    rows, activity, at = body.values()
     call.sits(seat)
     synced = await transcript.sync(
-        call.house, seat, session_id=body.session_id, entries=rows, activity=activity
+        call.house,
+        seat,
+        session_id=body.session_id,
+        entries=rows,
+        activity=activity,
+        activity_at=at,
     )
     return Json({"accepted": synced.accepted, "duplicates": synced.duplicates})
 

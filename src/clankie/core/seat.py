@@ -31,6 +31,18 @@ class Activity(StrEnum):
     WAITING = "waiting"
 
 
+@dataclass(frozen=True, slots=True)
+class Report:
+    """That a native session came to do something.
+
+    `at`: up to which moment of the harness it counts; what was said to the session later is not
+    meant. None: whoever says it knows of nothing that could stand behind it.
+    """
+
+    activity: Activity
+    at: datetime | None = None
+
+
 class EventKind(StrEnum):
     """What kind of event a seat is given."""
 

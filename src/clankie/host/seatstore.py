@@ -17,6 +17,7 @@ from clankie.core.seat import (
     Entry,
     Limited,
     Occupant,
+    Report,
     SeatEvent,
 )
 from clankie.core.settings import SeatLimits
@@ -302,7 +303,7 @@ class MailStore(Protocol):
         seat: str,
         session_id: str,
         entries: Sequence[Entry],
-        activity: Activity | None,
+        report: Report | None,
         limits: SeatLimits,
     ) -> Synced:
         """Take transcript rows into the log, each once, and believe their exact evidence.

@@ -29,7 +29,7 @@ from clankie.seats.transport import UnixTransport
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 
-    from clankie.core.seat import Activity, Entry, SeatEvent
+    from clankie.core.seat import Entry, Report, SeatEvent
     from clankie.seats.port import Question
     from clankie.seats.service import Answered, Json, SeatWireError
 
@@ -65,14 +65,16 @@ class Client:
         await self._say(which, "refuse", {"reason": reason[:500] or "refused"})
 
     async def transcript(
-        self, session_id: str, entries: Sequence[Entry], activity: Activity | None
+        self, session_id: str, entries: Sequence[Entry], report: Report | None
     ) -> None:
         """Rows that the harness wrote; in as many requests as they need."""
         groups = list(wire.batches(wire.entry_to_json(one) for one in entries)) or [[]]
         for n, group in enumerate(groups, 1):
             body: Json = {"session_id": session_id, "entries": group}
-            if activity is not None and n == len(groups):
-                body["activity"] = activity.value
+            if report is not None and n == len(groups):
+                body["activity"] = report.activity.value
+                if report.at is not None:
+                    body["activity_at"] = report.at.isoformat()
             await self._post("transcript", body)
 
     async def ask(self, question: Question) -> bool | None:

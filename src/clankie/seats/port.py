@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Protocol
 
 from clankie.core.seat import Activity, Capabilities, Entry, EventKind, Native, SeatEvent
@@ -82,13 +83,16 @@ class Declaration:
 class Observation:
     """What the adapter saw the harness write or do. `ended`: it is gone; nothing follows.
 
-    `source` says how a session began: startup, resume, clear, compact, fork; else None.
+    `source` says how a session began: startup, resume, clear, compact, fork; else None. `at`: up to
+    which moment of the harness its `activity` counts, for rows reach the service on other ways;
+    None: until it was heard.
     """
 
     session_id: str
     source: str | None = None
     entries: Sequence[Entry] = ()
     activity: Activity | None = None
+    at: datetime | None = None
     ended: bool = False
 
 

@@ -15,6 +15,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from clankie.core.seat import Report
 from clankie.seats.asking import Asking
 from clankie.seats.ending import Ending
 from clankie.seats.handing import HAND_OVER, Handing
@@ -234,12 +235,14 @@ class Pump:
         # A turn that ends settles its delivery, and nobody else sends what a dead harness wrote.
         first = seen.activity is not None or seen.ended
         says = bool(seen.entries) or seen.activity is not None
+        heard = seen.at or self._with.clock.now()
+        report = None if seen.activity is None else Report(seen.activity, heard)
 
         async def send() -> None:
             if first and not await self._with.before():
                 raise UnreachableError("the transcript could not be sent")
             if says:
-                await self._service.transcript(seen.session_id, seen.entries, seen.activity)
+                await self._service.transcript(seen.session_id, seen.entries, report)
 
         try:
             await self._patience().insist(send, None if says else INSIST)

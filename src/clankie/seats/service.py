@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from clankie.core.seat import Activity, Entry, SeatEvent
+from clankie.core.seat import Entry, Report, SeatEvent
 from clankie.seats.port import Question
 
 
@@ -100,7 +100,7 @@ class Service(Protocol):
         ...
 
     async def transcript(
-        self, session_id: str, entries: Sequence[Entry], activity: Activity | None
+        self, session_id: str, entries: Sequence[Entry], report: Report | None
     ) -> None:
         """Rows that the harness wrote, at most `wire.ENTRIES` of them."""
         ...

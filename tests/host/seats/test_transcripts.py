@@ -87,6 +87,36 @@ async def test_a_message_of_ours_stands_once_after_the_transcript_shows_it(
 
 
 @virtual
+async def test_a_turn_that_is_steered_does_not_end_with_the_late_end_of_the_one_before(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: SEAT-15, FENCE-7
+    async with Machine(tmp_path, clock).on() as hall:
+        seat = await opened(hall)
+        await seat.poll(1)
+        await hall.send("one", "m-1")
+        await seat.answers(await seat.takes(), "The first answer")
+        over = clock.now()
+        await hall.send("two", "m-2")
+        event = await seat.takes()
+        await clock.sleep(1)
+        # A hook tells of the next turn, then another way of the end of the first.
+        await seat.sync(seat.proof(event), activity=Activity.RESPONDING)
+        await seat.says("Let me see")
+        await seat.sync(activity=Activity.WAITING, at=over)
+        await hall.send("and be quick", "m-3")
+        event = await seat.takes()
+        assert event.steer
+        await seat.sync(seat.proof(event))
+        assert (await hall.receipt("m-2")).state is InputState.RUNNING
+        said = seat.row(EntryKind.ASSISTANT, "Here are both")
+        await seat.sync(said, activity=Activity.WAITING, at=clock.now())
+        cursors = [(await hall.ended(name)).reply_cursor for name in ("m-2", "m-3")]
+        (at,) = [one["cursor"] for one in await hall.log() if one.get("text") == "Here are both"]
+        assert cursors == [at, at]
+
+
+@virtual
 async def test_evidence_that_is_not_exact_proves_nothing(clock: FakeClock, tmp_path: Path) -> None:
     # proves: SEC-4, FENCE-7
     async with Machine(tmp_path, clock).on() as hall:

@@ -1,6 +1,7 @@
 """A running session is seen from outside: what it does, which one it is, what it was given."""
 
 import os
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,10 @@ async def test_a_turn_is_reported_when_it_begins_and_when_it_ends(client: Client
     client.write(said.typed("u-1", "go"), said.assistant("a-1", said.text("done")))
     client.register("idle")
     watch.look()
-    assert [one.activity for one in await told(watch)] == [Activity.WAITING]
+    (over,) = await told(watch)
+    assert over.activity is Activity.WAITING
+    # It is the end of what was read: whatever stands behind that is of another turn.
+    assert over.at == datetime.fromisoformat(said.AT)
 
 
 # proves: SEAT-15

@@ -27,6 +27,8 @@ async def test_words_are_taken_when_they_stand_in_the_thread(codex: Codex) -> No
     async with codex.running() as seat:
         assert await codex.gives(seat, "d-1", "~say hello") == Taken("client_id")
         await until(lambda: codex.activities() == [Activity.RESPONDING, Activity.WAITING])
+        *_, over = [one.observation for one in codex.seen if one.observation is not None]
+        assert over.at is not None  # before it waited for what the turn wrote
         assert codex.proven(seat) == ["d-1"]
         assert [r.text for r in codex.rows(seat) if r.kind is EntryKind.ASSISTANT] == ["hello"]
 

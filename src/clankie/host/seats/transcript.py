@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from clankie.core.errors import UncertainError
-from clankie.core.seat import Activity, EntryKind
+from clankie.core.seat import Activity, EntryKind, Report
 from clankie.core.session import parked_until
 from clankie.host import journal
 from clankie.host.seats.desk import Overdue, Uncounted, came_to
@@ -35,15 +35,17 @@ async def sync(
     session_id: str,
     entries: Sequence[Entry],
     activity: Activity | None,
+    activity_at: datetime | None = None,
 ) -> Synced:
-    """Take rows of a transcript, and what its session does now.
+    """Take rows of a transcript, and what its session does now; see `core.seat.Report`.
 
     Raises:
         SessionConflictError: the session belongs to another conversation, or was retired.
         SeatNotFoundError: it was retired, or is attached nowhere.
     """
     chair = house.desk.chair(seat)
-    return await to_the_end(_sync(house, chair, session_id, entries, activity))
+    report = None if activity is None else Report(activity, activity_at)
+    return await to_the_end(_sync(house, chair, session_id, entries, report))
 
 
 async def _sync(
@@ -51,12 +53,12 @@ async def _sync(
     chair: Chair,
     session_id: str,
     entries: Sequence[Entry],
-    activity: Activity | None,
+    report: Report | None,
 ) -> Synced:
     seat, limits = chair.seat, house.desk.limits
     mail, conversation = house.store.mail, seat.conversation
     try:
-        synced = await mail.sync(seat.id, session_id, entries, activity, limits)
+        synced = await mail.sync(seat.id, session_id, entries, report, limits)
     except UncertainError:
         _forget_session(house, conversation)
         # What its rows proved may be on disk all the same, and then its answer is waited for.
@@ -70,7 +72,7 @@ async def _sync(
     if seat.stale and session_id != seat.occupant.native.session_id:
         # The old one was retired by a reset, and the harness went on with this one.
         await adopt(house, chair, session_id)
-    _alive(house, chair, session_id, heard=bool(synced.accepted) or activity is not None)
+    _alive(house, chair, session_id, heard=bool(synced.accepted) or report is not None)
     await _deadlines(house, chair, synced)
     await _limits(house, chair, entries, synced.limited)
     chair.look()

@@ -210,7 +210,11 @@ class Watch:
         self, *, source: str | None = None, activity: Activity | None = None, ended: bool = False
     ) -> None:
         observation = Observation(
-            session_id=self.native.session_id, source=source, activity=activity, ended=ended
+            session_id=self.native.session_id,
+            source=source,
+            activity=activity,
+            at=self._row_at,  # what it has not read is behind that
+            ended=ended,
         )
         self.tell(Seen(observation=observation))
 

@@ -10,6 +10,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -38,6 +39,7 @@ _GONE: Final = frozenset({"thread/closed", "thread/deleted", "thread/archived"})
 class _TurnEnded:
     thread: threads.Thread
     turn: str
+    at: datetime
 
 
 class CodexSeat:
@@ -161,8 +163,9 @@ class CodexSeat:
                 raise seen
             if isinstance(seen, _TurnEnded):
                 await self._written(seen)
-                waits = Observation(session_id=seen.thread.id, activity=Activity.WAITING)
-                yield Seen(observation=waits)
+                waits = Activity.WAITING
+                over = Observation(session_id=seen.thread.id, activity=waits, at=seen.at)
+                yield Seen(observation=over)
             else:
                 yield seen
 
@@ -222,7 +225,8 @@ class CodexSeat:
             case "turn/completed":
                 turn = threads.as_json(params.get("turn"))
                 thread.ends(turn)
-                self._out.put_nowait(_TurnEnded(thread, str(turn.get("id"))))
+                now = self._means.clock.now()
+                self._out.put_nowait(_TurnEnded(thread, str(turn.get("id")), now))
             case "item/started" | "item/completed":
                 thread.shows(str(params.get("turnId")), threads.as_json(params.get("item")))
             case "serverRequest/resolved":

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from clankie.core.conversation import Author
     from clankie.core.delivery import SeatState
     from clankie.core.receipt import Delivery
-    from clankie.core.seat import Activity, Entry, Occupant
+    from clankie.core.seat import Entry, Occupant, Report
     from clankie.core.settings import SeatLimits
     from clankie.host.bearer import Token
     from clankie.host.seatstore import (
@@ -163,12 +163,12 @@ class Mail(Part):
         seat: str,
         session_id: str,
         entries: Sequence[Entry],
-        activity: Activity | None,
+        report: Report | None,
         limits: SeatLimits,
     ) -> Synced:
         """See the port."""
         return await self._write(
-            SYNC, lambda tx: transcripts.sync(tx, seat, session_id, entries, activity, limits)
+            SYNC, lambda tx: transcripts.sync(tx, seat, session_id, entries, report, limits)
         )
 
     async def lapse(

@@ -8,8 +8,10 @@ Rule 3: an end without an answer that the harness reports (an interrupt, an erro
         turn that runs in that session has, and for nothing else.
 Rule 4: when the session that holds the turn waits again, what wanted no reply is over: where a row
         of that session showed its words, and an answer stands behind that row. Without one it is
-        over as soon as somebody says something else: an end may be that of the turn before, told
-        late, or come before the answer does. What no row shows is left to its deadline.
+        over as soon as somebody says something else: an end may come before the answer does. What
+        no row shows is left to its deadline.
+Rule 5: an end that says of which moment it is (`Report.at`) is the end of nothing that was said to
+        the session after it: reports come on several ways, and may be older than the rows.
 """
 
 from __future__ import annotations
@@ -39,13 +41,13 @@ from clankie.store.sqlite import (
     sessions,
 )
 from clankie.store.sqlite.answers import NO_ANSWER
-from clankie.store.sqlite.values import moment
+from clankie.store.sqlite.values import millis, moment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from clankie.core.seat import Entry, Evidence, Limited
+    from clankie.core.seat import Entry, Evidence, Limited, Report
     from clankie.core.settings import SeatLimits
     from clankie.host.seatstore import Seat
     from clankie.store.sqlite.given import Given
@@ -76,6 +78,7 @@ class _Sync:
     words: Counter[str]
     session_id: str
     accepted: int = 0
+    shown: str | None = None  # the attempt that the row at hand proved
     proven: list[str] = field(default_factory=list[str])
     failed: list[str] = field(default_factory=list[str])
     limited: Limited | None = None
@@ -101,7 +104,7 @@ def sync(
     seat: str,
     session_id: str,
     entries: Sequence[Entry],
-    activity: Activity | None,
+    report: Report | None,
     limits: SeatLimits,
 ) -> Synced:
     """See MailStore.sync."""
@@ -115,7 +118,7 @@ def sync(
     batch = _Sync(tx, head, one, session, limits, words, session_id, accepted=len(fresh))
     for entry in fresh:
         _take(batch, entry)
-    _hear(batch, session_id, activity)
+    _hear(batch, session_id, report)
     heads.save(tx, head)
     return Synced(
         accepted=batch.accepted,
@@ -150,9 +153,13 @@ def _place(tx: Transaction, seat: str, session_id: str) -> tuple[Seat, str]:
 def _take(batch: _Sync, entry: Entry) -> None:
     if entry.kind is EntryKind.USER and batch.session.rested:
         _next_turn(batch)
+    answered, batch.shown = batch.session.answer_cursor, None
     stands = _proven(batch, entry)
     if stands is None:
         stands = _said(batch, entry)
+    if entry.kind is EntryKind.USER:
+        words = sessions.Words(millis(entry.at), answered, batch.shown)
+        sessions.hears(batch.tx, batch.session, words)
     if stands is not None:
         sessions.stands(batch.tx, batch.session, entry.id, stands)
 
@@ -272,6 +279,7 @@ def _span_proven(batch: _Sync, entry: Entry, span: handoffs.Span) -> int | None:
 
 
 def _accept(batch: _Sync, one: Given, proof: str) -> None:
+    batch.shown = one.id
     for it in (*given.members(batch.tx.run, one), one):
         it.proof, it.shown_in, it.shown_cursor = proof, batch.session.n, batch.head.cursor
         it.acknowledged_at = it.acknowledged_at or batch.tx.at
@@ -291,29 +299,43 @@ def _limit(batch: _Sync, entry: Entry) -> None:
             batch.failed.append(one.delivery)
 
 
-def _hear(batch: _Sync, session_id: str, activity: Activity | None) -> None:
+def _hear(batch: _Sync, session_id: str, report: Report | None) -> None:
     """What the session does now; only the one that holds the turn may end it."""
     seat, tx = batch.seat, batch.tx
     before = Turn(seat.activity_session, seat.activity)
-    holds = before.activity is Activity.RESPONDING and before.session == session_id
-    if activity is None:
-        if batch.accepted and holds:
-            seats.set_active(tx, seat.id, Activity.RESPONDING, session_id)
+    if report is None:
+        _goes_on(batch, before)
         return
     current = seat.occupant.native.session_id
-    if heard(before, activity, session_id, current=current) is before:
+    if heard(before, report.activity, session_id, current=current) is before:
         return
-    if activity is Activity.WAITING:
-        _turn_over(batch)
-    seats.set_active(tx, seat.id, activity, session_id)
+    if report.activity is Activity.WAITING:
+        later = batch.session.later(report.at)
+        _turn_over(batch, later)
+        if later:
+            _goes_on(batch, before)
+            return
+    seats.set_active(tx, seat.id, report.activity, session_id)
 
 
-def _turn_over(batch: _Sync) -> None:
-    """What was answered is over; the newest answer is the answer to it."""
-    sessions.rests(batch.tx, batch.session, rested=True)
+def _goes_on(batch: _Sync, turn: Turn) -> None:
+    """Whatever the session that holds the turn writes is a sign of its life."""
+    holds = turn.activity is Activity.RESPONDING and turn.session == batch.session_id
+    if batch.accepted and holds:
+        seats.set_active(batch.tx, batch.seat.id, Activity.RESPONDING, batch.session_id)
+
+
+def _turn_over(batch: _Sync, later: Sequence[sessions.Words]) -> None:
+    """What was answered is over; the newest answer is the answer to it.
+
+    `later` was said after that end: it is of another turn, and so is what was answered since.
+    """
+    sessions.over(batch.tx, batch.session, later)
+    theirs = {one.shown for one in later}
+    newest = later[0].answered if later else batch.session.answer_cursor
     for one in _shown(batch):
-        answer = _answer(batch, one)
-        if answer is not None:
+        answer = _answer(newest, one)
+        if one.id not in theirs and (later or answer is not None):
             _ends(batch, one, answer)
 
 
@@ -324,7 +346,7 @@ def _next_turn(batch: _Sync) -> None:
     """
     sessions.rests(batch.tx, batch.session, rested=False)
     for one in _shown(batch):
-        _ends(batch, one, _answer(batch, one))
+        _ends(batch, one, _answer(batch.session.answer_cursor, one))
 
 
 def _shown(batch: _Sync) -> list[Given]:
@@ -338,9 +360,8 @@ def _shown(batch: _Sync) -> list[Given]:
     ]
 
 
-def _answer(batch: _Sync, one: Given) -> int | None:
-    """Where the newest words of the harness stand that come behind its own."""
-    newest = batch.session.answer_cursor
+def _answer(newest: int | None, one: Given) -> int | None:
+    """Where the newest words of the harness stand, if they come behind its own."""
     return newest if newest is not None and newest > (one.shown_cursor or 0) else None
 
 
