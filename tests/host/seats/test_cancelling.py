@@ -16,6 +16,7 @@ from fakes.bridge import Bridge, opened, page_of
 from fakes.clock import FakeClock
 from fakes.hall import Machine, die
 from fakes.loop import virtual
+from fakes.trouble import refuse, trouble
 
 
 @virtual
@@ -149,6 +150,29 @@ async def test_a_seat_that_was_let_go_is_asked_to_stop_what_it_has(
 
 
 @virtual
+async def test_a_stop_that_could_not_be_looked_for_is_asked_for_a_moment_later(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: FENCE-13
+    machine = Machine(tmp_path, clock)
+    async with machine.on() as hall:
+        seat = await opened(hall)
+        await seat.poll(1)
+        await hall.send("hello", "m-1")
+        event = await seat.given()
+        await cancel(hall.house, HEAD, "m-1")
+        die()
+    async with machine.on() as hall:
+        seat = Bridge(hall, seat.seat, seat.native, polls=10)
+        await seat.poll(1)
+        broken = trouble(hall.house, "mail")
+        broken.plan("in_flight", refuse(), refuse())
+        assert await seat.ack(event) is SeatState.TAKEN
+        assert (await seat.poll(20)).interrupts == (("m-1", 1),)
+        assert broken.left("in_flight") == 0
+
+
+@virtual
 @pytest.mark.parametrize("shown", [True, False])
 async def test_what_is_known_late_to_have_arrived_is_stopped_late(
     clock: FakeClock, tmp_path: Path, shown: bool
@@ -257,3 +281,25 @@ async def test_what_has_ended_or_whose_seat_is_gone_is_not_interrupted(
         await roster.retire(hall.house, seat.seat, OPERATOR)
         assert (await cancel(hall.house, HEAD, "m-2")).outcome is CancelOutcome.NOTHING
         assert (await cancel(hall.house, HEAD)).outcome is CancelOutcome.NOTHING
+
+
+@virtual
+async def test_a_stop_that_a_bridge_heard_and_died_with_is_told_the_next_one(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: FENCE-13
+    async with Machine(tmp_path, clock).on() as hall:
+        seat = await opened(hall)
+        await seat.poll(1)
+        await hall.send("hello", "m-1")
+        event = await seat.takes()
+        for _ in range(2):
+            assert (await cancel(hall.house, HEAD, "m-1")).outcome is CancelOutcome.REQUESTED
+        assert (await seat.poll(1)).interrupts == (("m-1", 1),)
+        seat.binding = "b-2"
+        assert (await seat.poll(1)).interrupts == (("m-1", 1),)
+        assert (await seat.poll(1)).interrupts == ()
+        # Once it has ended there is nothing to stop.
+        await seat.answers(event, "done already")
+        seat.binding = "b-3"
+        assert (await seat.poll(1)).interrupts == ()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from clankie.core.delivery import SeatState
@@ -14,8 +13,9 @@ from clankie.core.errors import (
     UncertainError,
 )
 from clankie.core.seat_errors import EventNotFoundError
+from clankie.host import journal
 from clankie.host.seats.desk import HAS_IT, Overdue, Uncounted, came_to
-from clankie.host.seats.keeping import ask_to_stop
+from clankie.host.seats.keeping import FAULT_PAUSE, ask_to_stop
 from clankie.host.waiting import to_the_end
 
 if TYPE_CHECKING:
@@ -135,10 +135,17 @@ async def _kept(
 
 async def _late(house: House, chair: Chair, event: str) -> None:
     """It has something of which nobody knew that: perhaps the owner wants it stopped."""
-    with suppress(FaultError):
-        for one in await house.store.mail.in_flight(chair.seat.id):
-            if one.event.id == event:
-                ask_to_stop(chair, one)
+    try:
+        found = await house.store.mail.in_flight(chair.seat.id)
+    except FaultError as error:
+        # What was said is on disk, and so is the wish: it is only looked for a little later.
+        journal.warn("a wish to stop is looked for later", event=event, why=error.detail)
+        later = house.clock.monotonic() + FAULT_PAUSE
+        house.desk.alarms.put(Uncounted(chair.seat.id), later)
+        return
+    for one in found:
+        if one.event.id == event:
+            ask_to_stop(chair, one)
 
 
 async def _given_back(house: House, chair: Chair, event: str) -> None:

@@ -94,10 +94,19 @@ def ask_to_stop(chair: Chair, one: InFlight) -> None:
 
 
 async def _count(house: House, seat: str) -> None:
-    """Give everything that this seat may have seen its deadline, where it has none yet."""
-    for one in await house.store.mail.in_flight(seat):
+    """Give everything that this seat may have seen its deadline, where it has none yet.
+
+    And ask it again to stop what the owner wanted stopped: that may not have been looked for.
+    """
+    found = await house.store.mail.in_flight(seat)
+    for one in found:
         if not house.desk.alarms.has(Overdue(one.seat, one.event.id, one.event.attempt)):
             _remember(house, one)
+    with suppress(SeatNotFoundError):
+        chair = house.desk.chair(seat)
+        for one in found:
+            ask_to_stop(chair, one)
+        chair.look()
 
 
 async def refresh(house: House, *seats: str | None) -> None:
