@@ -110,7 +110,7 @@ def test_a_terminal_and_we_work_in_one_thread(one: Codex, panes: TmuxPanes) -> N
             await person.types("~hold a")
             await asyncio.to_thread(one.model.wait, "~hold a")
             assert await one.gives(seat, "d-2", "~say joined") == "Taken socket"
-            assert not await seat.interrupt("d-2")
+            assert not await seat.interrupt("d-1")
             one.model.release("a")
             await person.shows("• joined")
             await until(lambda: "joined" in one.said(seat.transcript))

@@ -139,7 +139,7 @@ class Harness(Protocol):
         ...
 
     async def interrupt(self, event: str) -> bool:
-        """Stop the turn that this event started; whether it could be asked to."""
+        """Stop the turn that this event started or joined; whether it could be asked to."""
         ...
 
     async def answer(self, question: str, *, approve: bool) -> bool:

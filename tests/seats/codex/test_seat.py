@@ -112,14 +112,21 @@ async def test_a_known_limit_refuses_before_anything_leaves(codex: Codex) -> Non
         assert limit.resets_at is not None
 
 
-async def test_only_the_turn_of_an_event_is_stopped_for_it(codex: Codex) -> None:
+@pytest.mark.parametrize("event", ["d-1", "d-2"])
+async def test_only_the_turn_that_an_event_began_or_joined_is_stopped_for_it(
+    codex: Codex, event: str
+) -> None:
     async with codex.running() as seat:
         await codex.gives(seat, "d-1", "~hold")
         await codex.gives(seat, "d-2", "joins")
-        assert not await seat.interrupt("d-2")
-        assert await seat.interrupt("d-1")
+        assert not await seat.interrupt("d-other")
+        assert await seat.interrupt(event)
         await until(lambda: Activity.WAITING in codex.activities())
         assert not await seat.interrupt("d-1")
+        await codex.gives(seat, "d-3", "~hold")
+        assert not await seat.interrupt("d-1")
+        assert not await seat.interrupt("d-2")
+        assert await seat.interrupt("d-3")
 
 
 @pytest.mark.parametrize(("approve", "decision"), [(True, "accept"), (False, "decline")])

@@ -100,17 +100,22 @@ async def test_words_are_taken_when_they_stand_in_the_session(pi: Pi) -> None:
         assert pi.texts(seat) == ["d-1", "hello"]
 
 
-async def test_words_join_a_run_and_only_its_starter_is_stopped_for(pi: Pi) -> None:
+@pytest.mark.parametrize("event", ["d-1", "d-2"])
+async def test_words_join_a_run_and_it_is_stopped_for_any_of_them(pi: Pi, event: str) -> None:
     async with pi.running() as seat:
         await pi.gives(seat, "d-1", "~hold")
         await until(pi.activities)
         assert await pi.gives(seat, "d-2", "joins") == Taken("socket")
-        assert not await seat.interrupt("d-2")
-        assert await seat.interrupt("d-1")
+        assert not await seat.interrupt("d-other")
+        assert await seat.interrupt(event)
         await until(lambda: Activity.WAITING in pi.activities())
-        assert not await seat.interrupt("d-1")
         # The last row is the end that it reports.
         assert pi.texts(seat) == ["d-1", "d-2", ""]
+        # Another run is none of theirs.
+        await pi.gives(seat, "d-3", "~hold")
+        assert not await seat.interrupt("d-1")
+        assert not await seat.interrupt("d-2")
+        assert await seat.interrupt("d-3")
 
 
 async def test_what_wants_a_reply_never_reaches_it(pi: Pi) -> None:
@@ -182,7 +187,8 @@ async def test_a_limit_is_told_once_it_does_not_try_again(pi: Pi, again: str) ->
             EntryKind.LIMIT,
             Limited(window=USAGE, occurred_at=limit.at),
         )
-        assert pi.activities() == [*(Activity.RESPONDING,) * (2 if again else 1), Activity.WAITING]
+        # It works while it waits to try again, too.
+        assert pi.activities() == [*(Activity.RESPONDING,) * (3 if again else 1), Activity.WAITING]
         # What it wrote says nothing of the end, or it would be told too early.
         assert pi.texts(seat) == ["d-1"]
         assert await pi.gives(seat, "d-2", "~say hello") == Taken("client_id")

@@ -123,9 +123,9 @@ class CodexSeat:
         return await self._hands.give(self._thread, event)
 
     async def interrupt(self, event: str) -> bool:
-        """Stop the turn that this event started, if it runs."""
+        """Stop the turn that this event started or joined, if it runs."""
         turn = self._thread.turn
-        if turn is None or self._thread.starters.get(turn) != event:
+        if turn is None or not self._thread.runs(event):
             return False
         return await self._stopped(self._thread.id, turn)
 

@@ -104,6 +104,7 @@ class Hands:
 
     async def _steer(self, thread: Thread, event: SeatEvent, turn: str) -> Handed:
         await self._rpc.call("turn/steer", {**_words(thread, event), "expectedTurnId": turn})
+        thread.joins(delivery_uuid(event.id, event.attempt), event.id, turn)
         # It waits in the server until the next request to the model: only then is there an item.
         return Taken("socket")
 

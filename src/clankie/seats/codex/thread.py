@@ -40,6 +40,7 @@ class Thread:
     limited_until: datetime | None = None
     starters: dict[str, str] = field(default_factory=dict[str, str])
     _events: dict[str, str] = field(default_factory=dict[str, str])
+    _members: dict[str, str] = field(default_factory=dict[str, str])
     _windows: Json = field(default_factory=dict[str, Any])
     _waiting: dict[str, asyncio.Future[bool]] = field(
         default_factory=dict[str, "asyncio.Future[bool]"]
@@ -49,8 +50,7 @@ class Thread:
 
     def expect(self, client: str, event: str) -> asyncio.Future[bool]:
         """True when the words with this id stand in the thread, False when they never will."""
-        self._events[client] = event
-        _bound(self._events)
+        self._knows(client, event)
         waiting = self._waiting[client] = asyncio.get_running_loop().create_future()
         return waiting
 
@@ -59,6 +59,15 @@ class Thread:
         self._turns[client] = turn
         if turn in self._ended:
             self._settle(client, stands=False)
+
+    def joins(self, client: str, event: str, turn: str) -> None:
+        """The words of an event wait in the server to join this turn."""
+        self._knows(client, event)
+        self._belongs(event, turn)
+
+    def runs(self, event: str) -> bool:
+        """Whether the words of this event started the running turn, or joined it."""
+        return self.turn is not None and self._members.get(event) == self.turn
 
     def forget(self, client: str) -> None:
         """Nobody waits for it any more."""
@@ -74,9 +83,12 @@ class Thread:
         if item.get("type") != "userMessage":
             return
         client = str(item.get("clientId"))
+        event = self._events.get(client, "")
         # The first words of a turn began it; later ones joined.
-        self.starters.setdefault(turn, self._events.get(client, ""))
+        self.starters.setdefault(turn, event)
         _bound(self.starters)
+        if event:
+            self._belongs(event, turn)
         self._settle(client, stands=True)
 
     def ends(self, turn: Mapping[str, Any]) -> None:
@@ -105,6 +117,14 @@ class Thread:
     def limits(self, found: Mapping[str, Any]) -> None:
         """How far the windows of its account are used up; what is not named stays."""
         self._windows |= {key: value for key, value in found.items() if value is not None}
+
+    def _knows(self, client: str, event: str) -> None:
+        self._events[client] = event
+        _bound(self._events)
+
+    def _belongs(self, event: str, turn: str) -> None:
+        self._members[event] = turn
+        _bound(self._members)
 
     def _reset(self) -> datetime | None:
         windows = [as_json(self._windows.get(name)) for name in ("primary", "secondary")]

@@ -22,6 +22,7 @@ from clankie.core.seat import (
     SeatEvent,
     delivery_uuid,
 )
+from clankie.host.ports import Clock
 from clankie.seats import process
 from clankie.seats.launch import Launch
 from clankie.seats.pi.link import Link, PiError, PiLostError, PiRefusedError
@@ -76,14 +77,20 @@ class PiSeat:
     """What the pump works with. `listen` runs beside it, until pi ends."""
 
     def __init__(
-        self, link: Link, session: Session, current: Current, notes: tuple[str, ...] = ()
+        self,
+        link: Link,
+        session: Session,
+        current: Current,
+        clock: Clock,
+        notes: tuple[str, ...] = (),
     ) -> None:
         self.declaration = DECLARATION
         self._link, self._session, self._current = link, session, current
         self._reserved = asyncio.Lock()
         self._out: asyncio.Queue[Seen | DeafError | None] = asyncio.Queue()
         self._waiting: dict[str, asyncio.Future[bool]] = {}
-        self._run = Run()
+        self._run = Run(clock.now)
+        self._given: dict[str, str] = {}  # the events whose words do not stand there yet, by id
         self._questions: dict[str, tuple[str, bool]] = {}
         if notes:
             self._out.put_nowait(Seen(notes=notes))
@@ -130,6 +137,7 @@ class PiSeat:
         except PiError:
             return None
         self._run.over()
+        self._given.clear()
         return self._session.id
 
     async def hand_over(self, event: SeatEvent) -> Handed:
@@ -138,15 +146,18 @@ class PiSeat:
             return Refused("pi_cannot_reply")
         client = delivery_uuid(event.id, event.attempt)
         async with self._reserved:
-            alone = not self._run.runs
+            joins = self._run.runs
+            self._given[client] = event.id
             handed = await self._say(client, event.content, turn=True)
-            if alone and not isinstance(handed, Refused):
-                self._run.starter = event.id
+            if isinstance(handed, Refused):
+                self._given.pop(client, None)
+            elif joins and self._run.runs:
+                self._run.members.add(event.id)
         return handed
 
     async def interrupt(self, event: str) -> bool:
-        """Stop the turn that this event started, if it runs."""
-        if not self._run.runs or self._run.starter != event:
+        """Stop the turn that this event started or joined, if it runs."""
+        if not self._run.runs or event not in self._run.members:
             return False
         try:
             await self._link.ask("abort")
@@ -201,13 +212,13 @@ class PiSeat:
             waits = Activity.WAITING
             self._tell(Observation(session_id=self._session.id, entries=ends, activity=waits))
         match event.get("type"):
-            case "agent_start":
-                self._run.begins()
+            case "agent_start" | "auto_retry_start":
+                # While it waits to try again it works, too.
                 works = Activity.RESPONDING
                 self._tell(Observation(session_id=self._session.id, activity=works))
             case "message_end":
                 details = _dict(_dict(event.get("message")).get("details"))
-                self._settle(str(details.get("id")), there=True)
+                self._stands(str(details.get("id")))
             case "extension_error" if event.get("extensionPath") == "command:clankie":
                 for client in list(self._waiting):
                     self._settle(client, there=False)
@@ -257,6 +268,13 @@ class PiSeat:
         except OSError:
             return False
         return any(_ours(line, client) for line in data.splitlines() if client.encode() in line)
+
+    def _stands(self, client: str) -> None:
+        """These words stand in the session: the run that shows them is theirs."""
+        event = self._given.pop(client, None)
+        if event is not None:
+            self._run.members.add(event)
+        self._settle(client, there=True)
 
     def _settle(self, client: str, *, there: bool) -> None:
         waiting = self._waiting.get(client)

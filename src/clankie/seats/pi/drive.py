@@ -66,7 +66,8 @@ async def _drive(means: Means) -> AsyncGenerator[PiSeat]:
             session = await _session(link, folder)
             version = await asyncio.to_thread(versions.installed, "pi", means.place.environment)
             notes = versions.untried("pi", version, TESTED)
-            seat = PiSeat(link, session, lambda: _session(link, folder), notes)
+            clock = means.clock
+            seat = PiSeat(link, session, lambda: _session(link, folder), clock, notes)
             async with beside(seat.listen()):
                 yield seat
         finally:

@@ -8,6 +8,7 @@ asked behind it (`Run.mark`), and has not said that it goes on.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, cast
@@ -24,11 +25,13 @@ then, four times in a quarter of a minute."""
 _STOPPED: Final = "Retry cancelled"
 _USAGE: Final = re.compile(
     r"usage.?limit|usage_not_included|insufficient.?quota|current quota|quota (?:will|exceeded)|"
-    r"credit balance|billing|RESOURCE_EXHAUSTED",
+    r"credit balance|billing",
     re.IGNORECASE,
 )
 _RATE: Final = re.compile(
-    r"^\W*429\b|\bcode\W{1,4}429\b|rate.?limit|too many requests", re.IGNORECASE
+    # The last is Google's, for both kinds of limits: other words beside it tell which.
+    r"^\W*429\b|\bcode\W{1,4}429\b|rate.?limit|too many requests|RESOURCE_EXHAUSTED",
+    re.IGNORECASE,
 )
 _AGAIN: Final = re.compile(
     r"(?:again|reset(?:s)?|retry) in ~?\s*(?:(?P<h>\d{1,3})\s*h(?:ours?)?)?\s*"
@@ -59,10 +62,11 @@ def _resets(said: str, at: datetime) -> datetime | None:
 
 @dataclass
 class Run:
-    """What pi does, as its events tell. `starter`: the event whose words began the run."""
+    """What pi does, as its events tell. `members`: whose words began the run, or joined it."""
 
+    now: Callable[[], datetime]
     runs: bool = False
-    starter: str | None = None
+    members: set[str] = field(default_factory=set[str])
     _last: Json = field(default_factory=dict[str, Any])
     _failed: Json | None = None
     _goes_on: bool = False
@@ -78,19 +82,27 @@ class Run:
         """Whether it ended with an error, and pi has not said yet whether it goes on."""
         return self._failed is not None and not self._goes_on
 
-    def begins(self) -> None:
-        """It runs, also where it did so before."""
+    def _begins(self) -> tuple[Entry, ...] | None:
+        """It runs, also where it did so before.
+
+        A failed run that pi does not try again was the last of its turn: what begins is another.
+        """
+        ended = self._fails() if self.undecided else None
         self.runs, self._failed, self._goes_on, self._last = True, None, False, {}
+        return ended
 
     def over(self) -> None:
         """Nothing runs any more."""
-        self.runs, self.starter, self._failed, self._goes_on = False, None, None, False
+        self.runs, self._failed, self._goes_on = False, None, False
+        self.members.clear()
 
     def hears(self, event: Json) -> tuple[Entry, ...] | None:
-        """What an event means: None unless the run is over now; then what its end is in the log."""
+        """What an event means: None unless a run is over now; then what its end is in the log."""
         match event.get("type"):
             case "message_end":
                 self._keep(_dict(event.get("message")))
+            case "agent_start":
+                return self._begins()
             case "agent_end":
                 return self._ends()
             case "auto_retry_start" | "compaction_start":
@@ -123,12 +135,13 @@ class Run:
         if failed is None:
             return None
         self.over()
-        return (_entry(failed, stopped=stopped),)
+        at = _moment(failed.get("timestamp")) or self.now()
+        return (_entry(failed, at, stopped=stopped),)
 
 
-def _entry(failed: Json, *, stopped: bool) -> Entry:
+def _entry(failed: Json, at: datetime, *, stopped: bool) -> Entry:
     """A row of the transcript for the end of a run; pi's own file does not say that it is one."""
-    at, said = _moment(failed.get("timestamp")), str(failed.get("errorMessage") or "")
+    said = str(failed.get("errorMessage") or "")
     name = f"{at.isoformat(timespec='milliseconds')}:end"
     if stopped:
         return Entry(id=name, kind=EntryKind.ERROR, at=at, error=Mishap.INTERRUPTED)
@@ -138,9 +151,14 @@ def _entry(failed: Json, *, stopped: bool) -> Entry:
     return Entry(id=name, kind=EntryKind.ERROR, at=at, text=said, error=Mishap.API_ERROR)
 
 
-def _moment(milliseconds: object) -> datetime:
-    known = milliseconds if isinstance(milliseconds, int | float) else 0
-    return datetime.fromtimestamp(known / 1000, UTC)
+def _moment(milliseconds: object) -> datetime | None:
+    """When it was, if it says so."""
+    if not isinstance(milliseconds, int | float) or milliseconds <= 0:
+        return None
+    try:
+        return datetime.fromtimestamp(milliseconds / 1000, UTC)
+    except (OverflowError, ValueError, OSError):
+        return None
 
 
 def _dict(value: object) -> Json:
