@@ -228,7 +228,7 @@ class Bridge:
         if not world.usurped:
             self._look(page, name, had)
         if not (world.usurped or page.superseded):
-            self._stops.page(page.interrupts, stops)
+            self._stops.page(page.interrupts, stops, listens=wait > 0)
         return page
 
     def _look(self, page: Page, poll_id: str, had: dict[str, int]) -> None:

@@ -24,11 +24,11 @@ class Stops:
         seats = self._ledger.seats
         return {key for key, seat in seats.stops.items() if seat == self._seat}
 
-    def page(self, told: tuple[Key, ...], before: set[Key]) -> None:
-        """A page came. `before`: what was asked when its poll began."""
+    def page(self, told: tuple[Key, ...], before: set[Key], *, listens: bool) -> None:
+        """A page came. `before`: what was asked when its poll began; `listens`: it binds."""
         if told:
             self._world.tell(self._seat, "is asked to stop", told)
         self._told.update(told)
         for key in self._glass.stopping(self._seat):
-            if key in before and key not in self._told:
+            if listens and key in before and key not in self._told:
                 self._world.wrong(f"{self._seat} polls and is not told to stop {key}")

@@ -92,7 +92,8 @@ async def _interrupted(house: House, conversation: str, found: Delivery | None) 
     asked = await house.store.deliveries.stop(found.id)
     if asked is None:
         return None  # it ended meanwhile
-    chair.interrupts.append(asked)
+    if asked not in chair.interrupts:
+        chair.interrupts.append(asked)
     chair.look()
     return Cancelled(CancelOutcome.REQUESTED, found)
 

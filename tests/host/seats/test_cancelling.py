@@ -281,3 +281,25 @@ async def test_what_has_ended_or_whose_seat_is_gone_is_not_interrupted(
         await roster.retire(hall.house, seat.seat, OPERATOR)
         assert (await cancel(hall.house, HEAD, "m-2")).outcome is CancelOutcome.NOTHING
         assert (await cancel(hall.house, HEAD)).outcome is CancelOutcome.NOTHING
+
+
+@virtual
+async def test_a_stop_that_a_bridge_heard_and_died_with_is_told_the_next_one(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    # proves: FENCE-13
+    async with Machine(tmp_path, clock).on() as hall:
+        seat = await opened(hall)
+        await seat.poll(1)
+        await hall.send("hello", "m-1")
+        event = await seat.takes()
+        for _ in range(2):
+            assert (await cancel(hall.house, HEAD, "m-1")).outcome is CancelOutcome.REQUESTED
+        assert (await seat.poll(1)).interrupts == (("m-1", 1),)
+        seat.binding = "b-2"
+        assert (await seat.poll(1)).interrupts == (("m-1", 1),)
+        assert (await seat.poll(1)).interrupts == ()
+        # Once it has ended there is nothing to stop.
+        await seat.answers(event, "done already")
+        seat.binding = "b-3"
+        assert (await seat.poll(1)).interrupts == ()

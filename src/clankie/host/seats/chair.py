@@ -48,7 +48,8 @@ class Chair:
     was done. `queue`: a held Queue may wait for it. `rooms`: messages of rooms may be stored at it.
     `unresolved`: handoffs that a restart found under way. `depth` counts the wakes that led to what
     it was given last. `noted`: when its last stored ask was. `interrupts` wait for a poll.
-    `renewed`: the bridge that was last told to begin a new session, and instead of which.
+    `bridge`: the one that asked last. `renewed`: the one that was last told to begin a new session,
+    and instead of which.
     """
 
     seat: Seat
@@ -67,6 +68,7 @@ class Chair:
     interrupts: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
     decisions: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     told: Told | None = None
+    bridge: str | None = None
     renewed: tuple[str, str] | None = None
     contents: dict[tuple[str, int], str] = field(default_factory=dict[tuple[str, int], str])
     projections: OrderedDict[str, tuple[str, int | None]] = field(

@@ -23,6 +23,7 @@ from clankie.host import journal
 from clankie.host.seats import content
 from clankie.host.seats.chair import Told
 from clankie.host.seats.desk import Overdue, Uncounted, came_to
+from clankie.host.seats.keeping import ask_to_stop
 from clankie.host.seats.news import driver_changed
 from clankie.host.seatstore import Ask
 from clankie.host.waiting import caught, finished_within, to_the_end
@@ -95,6 +96,7 @@ async def poll(house: House, seat: str, *, binding: str, poll_id: str, wait: flo
     fresh = desk.ask(chair, ask, binding, wait)
     _heard(house, chair, fresh=fresh)
     try:
+        await _takes_over(house, chair, binding)
         page = await _waited(house, chair, one)
     except ClankieError:
         # Our fault, not the bridge's: it is there, and asks again.
@@ -105,6 +107,16 @@ async def poll(house: House, seat: str, *, binding: str, poll_id: str, wait: flo
         raise
     _ended(house, chair, ask, completed=True)
     return page
+
+
+async def _takes_over(house: House, chair: Chair, bridge: str) -> None:
+    """Another bridge listens: the one before may have died with a stop that it had just heard."""
+    if chair.bridge == bridge:
+        return
+    if chair.bridge is not None:
+        for one in await house.store.mail.in_flight(chair.seat.id):
+            ask_to_stop(chair, one)
+    chair.bridge = bridge
 
 
 def _ended(house: House, chair: Chair, ask: str, *, completed: bool) -> None:
@@ -214,9 +226,9 @@ def _may_take(house: House, chair: Chair, one: _Poll) -> bool:
 
 
 def _listens(house: House, chair: Chair, one: _Poll) -> bool:
-    """One that does not wait takes only for the bridge that is bound already."""
+    """Whether no other poll took its place; for one that does not wait, whether it is bound."""
     if one.ask is not None:
-        return not law.superseded(chair.asking, ask=one.ask)
+        return chair.asking.ask in {None, one.ask}
     now = house.clock.monotonic()
     return law.bound(chair.asking, house.desk.limits, now) == one.binding
 
@@ -246,7 +258,7 @@ async def _taken(
 
 def _standing(house: House, chair: Chair, one: _Poll) -> Standing | None:
     """How the seat stands, as long as this poll is the one that waits there."""
-    if one.ask is None or not _listens(house, chair, one):
+    if one.ask is None or law.superseded(chair.asking, ask=one.ask):
         return None
     return chair.standing(house.desk.limits, house.desk.now())
 
