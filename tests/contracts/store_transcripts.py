@@ -59,14 +59,10 @@ def proving(entry: str, at: datetime, event: SeatEvent, **more: Any) -> Entry:
 
 
 async def synced(
-    store: Store,
-    *entries: Entry,
-    activity: Activity | None = None,
-    at: datetime | None = None,
-    session: str = SESSION,
+    store: Store, *entries: Entry, activity: Activity | None = None, **more: Any
 ) -> Synced:
-    report = None if activity is None else Report(activity, at)
-    return await store.mail.sync("s-1", session, entries, report, LIMITS)
+    report = None if activity is None else Report(activity, more.get("at"))
+    return await store.mail.sync("s-1", more.get("session", SESSION), entries, report, LIMITS)
 
 
 async def said(store: Store, conversation: str = HEAD) -> list[tuple[str, str, str]]:
