@@ -39,6 +39,7 @@ class FakeDriven(FakeHarness):
         self.has_it = True
         self.transcript: Path | None = None
         self.fresh: str | None = None
+        self.shown = True
         self.native = Native("native-1", os.getpid())
 
     async def greet(self, text: str) -> bool:
@@ -49,7 +50,7 @@ class FakeDriven(FakeHarness):
         return self.fresh
 
     def screen(self) -> Launch | None:
-        return Launch(argv=("watch", "it"))
+        return Launch(argv=("watch", "it")) if self.shown else None
 
 
 class Bench:
@@ -183,13 +184,17 @@ async def test_a_harness_whose_session_was_retired_begins_another_one(
     assert marks["/sessions/native-2.jsonl"]["offset"] == 0
 
 
+@pytest.mark.parametrize("shown", [True, False])
 async def test_a_harness_that_begins_no_session_by_itself_says_who_does(
-    bench: Bench, unix: UnixService
+    bench: Bench, unix: UnixService, shown: bool
 ) -> None:
+    bench.harness.shown = shown
     unix.answers["events"] = [(200, {"events": [], "renew": True}), (200, {"superseded": True})]
     assert await bench.to_the_end() is Ending.SUPERSEDED
     assert len(unix.to("/session-start")) == 2
-    assert any("Begin a new one in its terminal" in line for line in bench.log)
+    # Without a screen there is nobody to begin one.
+    assert any("Begin a new one in its terminal" in line for line in bench.log) is shown
+    assert any("it is asked again" in line for line in bench.log) is not shown
 
 
 async def test_a_log_that_is_refused_is_said_and_the_seat_goes_on(

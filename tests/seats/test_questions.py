@@ -1,5 +1,7 @@
 """What a pump knows of its harness's questions outlives it, and the service's memory of them."""
 
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -74,11 +76,46 @@ async def test_what_the_owner_answered_is_over(table: Table) -> None:
     await table.questions.ask(asks("q-1"))
     await table.questions.answered("q-1", approve=True)
     assert table.harness.answered == [("q-1", True)]
+    assert Asked(table.folder).all() == ()
+    assert table.service.withdrawn == []
+
+
+async def test_an_answer_that_the_harness_does_not_take_takes_the_question_back(
+    table: Table,
+) -> None:
     table.harness.stops = False
+    await table.questions.ask(asks("q-1"))
+    await table.questions.answered("q-1", approve=True)
+    assert any("q-1: the harness did not take the answer" in line for line in table.log)
+    assert table.service.withdrawn == ["q-1"]
+    assert Asked(table.folder).all() == ()
+    # A service that was away is not asked it once more.
+    assert await table.questions.again()
+    assert [one.id for one in table.service.questions] == ["q-1"]
+
+
+def strange(folder: Folder) -> None:
+    Path(folder.file("asked.json")).symlink_to("elsewhere.json")
+
+
+def gone(folder: Folder) -> None:
+    shutil.rmtree(folder.path)
+
+
+@pytest.mark.parametrize("broken", [strange, gone])
+async def test_what_cannot_be_kept_is_asked_all_the_same(
+    table: Table, broken: Callable[[Folder], None]
+) -> None:
+    broken(table.folder)
+    await table.questions.ask(asks("q-1"))
+    assert [one.id for one in table.service.questions] == ["q-1"]
+    assert any("cannot be kept" in line for line in table.log)
+    await table.questions.answered("q-1", approve=False)
     await table.questions.ask(asks("q-2"))
-    await table.questions.answered("q-2", approve=True)
-    assert any("q-2: the question no longer stands" in line for line in table.log)
-    assert Asked(table.folder).all() == ("q-2",)
+    await table.questions.withdraw("q-2")
+    await table.questions.stand(())
+    assert table.harness.answered == [("q-1", False)]
+    assert table.service.withdrawn == ["q-2"]
 
 
 async def test_a_service_that_was_away_is_asked_again_what_still_stands(table: Table) -> None:
@@ -88,10 +125,10 @@ async def test_a_service_that_was_away_is_asked_again_what_still_stands(table: T
     table.service.questions.clear()
     table.service.decided = {"q-3": False}
     table.service.failures = [UnreachableError("away again")]
-    await table.questions.again()
+    assert not await table.questions.again()
     assert [one.id for one in table.service.questions] == ["q-3"]
     assert any("was not asked again" in line for line in table.log)
-    await table.questions.again()
+    assert await table.questions.again()
     # What was answered meanwhile is asked no more.
     assert [one.id for one in table.service.questions] == ["q-3", "q-2"]
     assert table.harness.answered == [("q-3", False)]
@@ -137,3 +174,22 @@ async def test_a_pump_says_what_stands_and_asks_again_once_the_service_is_back(
     await bench.until_idle()
     assert service.withdrawn == ["q-0"]
     assert [one.id for one in service.questions] == ["q-1", "q-1"]
+
+
+async def test_what_could_not_be_asked_again_is_asked_at_the_next_page(table: Table) -> None:
+    service = FakeSeatService(UnreachableError("nobody answered"), Page(), Page(), Page())
+    bench = Bench(service, table.harness, table.folder)
+    bench.harness.show(Seen(question=asks("q-1")))
+    async with bench.running():
+        await bench.clock.settle()
+        assert [one.id for one in service.questions] == ["q-1"]
+        service.failures = [UnreachableError("away again")]
+        await bench.idle()
+    assert [one.id for one in service.questions] == ["q-1", "q-1"]
+
+
+async def test_what_is_refused_when_it_is_asked_again_is_refused_once(table: Table) -> None:
+    await table.questions.ask(asks("q-1"))
+    table.service.failures = [RefusedError(422, "invalid_field", "No.")]
+    assert await table.questions.again()
+    assert any("was not asked again" in line for line in table.log)

@@ -21,6 +21,7 @@ from clankie.seats.ending import Ending
 from clankie.seats.handing import HAND_OVER, Handing
 from clankie.seats.patience import INSIST, Patience
 from clankie.seats.questions import Questions
+from clankie.seats.renewing import Renewing
 from clankie.seats.service import Answered, AnsweredError, SeatWireError, UnreachableError
 from clankie.seats.telling import Telling
 
@@ -34,10 +35,6 @@ if TYPE_CHECKING:
 
 QUICK: Final = 1.0
 """Seconds. Empty pages that come faster are followed by a pause: they must not spin."""
-NEEDS_A_PERSON: Final = (
-    "The session of this harness can write nothing here any more: the conversation was reset, or "
-    "it is another's. Begin a new one in its terminal (`/clear`, `/new`), or open the seat again."
-)
 
 
 async def _reads_itself(session_id: str, source: str) -> None:
@@ -61,7 +58,8 @@ class Workings:
     `say` takes sentences for the log of this side. `began` is told of each new native session, and
     how it began. `before` sends what is left of a transcript, before anything is said of its turn;
     False when the service could not take it now.
-    `renew` lets the harness begin a new session; whether it did, and the service knows.
+    `renew` lets the harness begin a new session; whether it did, and the service knows. `alone`: no
+    person sits in front of it, who could.
     """
 
     clock: Clock
@@ -72,6 +70,7 @@ class Workings:
     began: Callable[[str, str], Awaitable[None]] = _reads_itself
     before: Callable[[], Awaitable[bool]] = _all_sent
     renew: Callable[[], Awaitable[bool]] = _cannot
+    alone: bool = False
 
 
 class Pump:
@@ -91,6 +90,13 @@ class Pump:
             jitter=workings.jitter,
             say=workings.say,
             answer=self._answer,
+        )
+        self._renewing = Renewing(
+            clock=workings.clock,
+            say=workings.say,
+            session=lambda: harness.native.session_id,
+            renew=lambda: self._tried(self._renewed()),
+            alone=workings.alone,
         )
 
     async def run(self) -> Ending:
@@ -148,8 +154,7 @@ class Pump:
             if isinstance(page, Ending):
                 return page
             if asking.lost:
-                asking.lost = False
-                await self._questions.again()
+                asking.lost = not await self._questions.again()
             self._free.clear()
             try:
                 await self._orders(page)
@@ -168,8 +173,7 @@ class Pump:
                 self._with.say(f"{event}: its turn could not be stopped.")
         for question, approve in page.decisions:
             await self._questions.answered(question, approve=approve)
-        if page.renew and not await self._tried(self._renewed()):
-            self._with.say(NEEDS_A_PERSON)
+        await (self._renewing.wanted() if page.renew else self._renewing.look())
 
     async def _renewed(self) -> bool:
         """Begin a new session, before anything more is asked for: it reads the log first."""

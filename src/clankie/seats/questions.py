@@ -8,10 +8,11 @@ Rule 2: the service keeps questions as long as it runs. Where it was away they a
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from clankie.seats.folder import SeatFolderError
 from clankie.seats.patience import INSIST, Patience
-from clankie.seats.service import SeatWireError
+from clankie.seats.service import BusyError, SeatWireError, UnreachableError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from clankie.seats.asked import Asked
     from clankie.seats.port import Question
     from clankie.seats.service import Service
+
+
+_T = TypeVar("_T")
 
 
 @dataclass(kw_only=True)
@@ -37,7 +41,7 @@ class Questions:
     async def ask(self, question: Question) -> None:
         """Put it before the owner; an answer that they gave before is given at once."""
         self._open[question.id] = question
-        self.asked.add(question.id)
+        self._kept(lambda: self.asked.add(question.id))
         try:
             await self._patience().insist(lambda: self._put(question), INSIST)
         except SeatWireError as error:
@@ -48,7 +52,8 @@ class Questions:
         if await self.answer(question, approve):
             self._close(question)
         else:
-            self.say(f"{question}: the question no longer stands.")
+            self.say(f"{question}: the harness did not take the answer.")
+            await self.withdraw(question)
 
     async def withdraw(self, question: str) -> None:
         """It no longer stands: it was answered at the harness, or is over."""
@@ -58,16 +63,17 @@ class Questions:
         except SeatWireError as error:
             self.say(f"{question}: the owner still sees it ({error}).")
             return
-        self.asked.remove(question)
+        self._kept(lambda: self.asked.remove(question))
 
     async def stand(self, standing: Sequence[str]) -> None:
         """These stand in the harness: what a pump before us asked besides is over."""
-        for name in self.asked.all():
+        for name in self._kept(self.asked.all) or ():
             if name not in standing:
                 await self.withdraw(name)
 
-    async def again(self) -> None:
-        """The service was away, and may have forgotten them. Once: it is asked anew later."""
+    async def again(self) -> bool:
+        """The service was away, and may have forgotten them; False when it is away once more."""
+        away = False
         for name, question in list(self._open.items()):
             try:
                 await self._put(question)
@@ -75,7 +81,9 @@ class Questions:
                     # It was over meanwhile, and the word of that may have come first.
                     await self.service.withdraw(name)
             except SeatWireError as error:
+                away = away or isinstance(error, UnreachableError | BusyError)
                 self.say(f"The question {question.summary!r} was not asked again ({error}).")
+        return not away
 
     async def _put(self, question: Question) -> None:
         approve = await self.service.ask(question)
@@ -85,7 +93,15 @@ class Questions:
 
     def _close(self, question: str) -> None:
         self._open.pop(question, None)
-        self.asked.remove(question)
+        self._kept(lambda: self.asked.remove(question))
+
+    def _kept(self, work: Callable[[], _T]) -> _T | None:
+        """Use the file; what fails there ends neither the question nor the seat."""
+        try:
+            return work()
+        except (OSError, SeatFolderError) as error:
+            self.say(f"What its owner was asked cannot be kept for the next pump ({error}).")
+            return None
 
     def _patience(self) -> Patience:
         return Patience(clock=self.clock, jitter=self.jitter)

@@ -100,6 +100,7 @@ async def pumped(
             began=greeting.began,
             before=watch.look,
             renew=greeting.renewed,
+            alone=greeted is not None and greeted.harness.screen() is None,
         )
         if greeted is not None:
             await greeting.began(harness.native.session_id, greeted.source)
