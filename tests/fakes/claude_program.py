@@ -1,6 +1,7 @@
 """A `claude` that is none: JSON lines in and out, a register and a transcript, as the real one has.
 
-What it does with a message stands in its words: "ask" asks for leave, "hold" leaves the turn open,
+What it does with a message stands in its words: "ask" asks for leave ("of an agent": a helper does;
+"takes it back": no more a moment later; "and ends": its turn ends), "hold" leaves the turn open,
 "later" stays in its queue, "silent" says nothing and writes nothing, "die" ends the program, "odd"
 asks what nobody knows, "/clear" begins another session, unless FAKE_CLAUDE says "stays".
 """
@@ -63,12 +64,22 @@ def turn(uuid: str, words: str) -> None:
         return
     write(type="user", uuid=uuid, message={"role": "user", "content": words})
     say(type="command_lifecycle", command_uuid=uuid, state="started")
-    if words == "ask":
-        request = {"subtype": "can_use_tool", "tool_name": "Bash", "input": {"command": "ls"}}
-        say(type="control_request", request_id="q-1", request=request)
+    if words.startswith("ask"):
+        ask(words)
     elif words == "odd":
         say(type="control_request", request_id="q-2", request={"subtype": "elicitation"})
     elif words != "hold":
+        done()
+
+
+def ask(words: str) -> None:
+    """It wants leave for a tool."""
+    request = {"subtype": "can_use_tool", "tool_name": "Bash", "input": {"command": "ls"}}
+    of = {"agent_id": "a-1"} if "of an agent" in words else {}
+    say(type="control_request", request_id="q-1", request={**request, **of})
+    if "takes it back" in words:
+        say(type="control_cancel_request", request_id="q-1")
+    if "and ends" in words:
         done()
 
 

@@ -61,10 +61,12 @@ def noted(harness: Stream) -> list[dict[str, Any]]:
 
 
 async def first(harness: Stream, wanted: str) -> Seen:
-    """The first of what it does that has a question, or this activity, or ended."""
+    """The first of what it does that has a question, or takes one back, this activity, or ended."""
     async for one in harness.seen():
         seen = one.observation
         if wanted == "question" and one.question is not None:
+            return one
+        if wanted == "answered" and one.answered:
             return one
         if seen is not None and wanted in {seen.activity, "ended" if seen.ended else None}:
             return one
@@ -144,6 +146,31 @@ async def test_a_question_waits_for_its_answer(client: Client, approve: bool, sa
         (answered,) = noted(harness)
         response = answered["response"]["response"]
         assert response == said if approve else response["behavior"] == "deny"
+
+
+@pytest.mark.parametrize("words", ["ask, takes it back", "ask, and ends"])
+async def test_a_question_that_it_no_longer_asks_is_taken_back(client: Client, words: str) -> None:
+    async with driven(client) as harness:
+        assert isinstance(await harness.hand_over(event(EventKind.TURN, words)), Taken)
+        assert (await first(harness, "answered")).answered == ("q-1",)
+        assert not await harness.answer("q-1", approve=True)
+
+
+async def test_a_question_of_a_helper_outlives_the_turn(client: Client) -> None:
+    async with driven(client) as harness:
+        words = event(EventKind.TURN, "ask, of an agent, and ends")
+        assert isinstance(await harness.hand_over(words), Taken)
+        await first(harness, Activity.WAITING)
+        assert await harness.answer("q-1", approve=True)
+
+
+async def test_a_question_of_a_session_that_it_left_is_taken_back(client: Client) -> None:
+    async with driven(client) as harness:
+        words = event(EventKind.TURN, "ask, of an agent")
+        assert isinstance(await harness.hand_over(words), Taken)
+        await first(harness, "question")
+        assert await harness.renew() == "session-1"
+        assert (await first(harness, "answered")).answered == ("q-1",)
 
 
 async def test_what_we_do_not_know_is_answered_with_an_error(client: Client) -> None:

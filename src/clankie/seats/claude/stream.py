@@ -23,7 +23,7 @@ from clankie.seats.claude.words import object_of
 from clankie.seats.port import DeafError, Question, Refused, Seen, Taken, Unknown
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator
+    from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 
     from clankie.core.seat import SeatEvent
     from clankie.seats.claude.receipts import Expected
@@ -57,6 +57,7 @@ class Stream:
         self.declaration = declaration
         self._open: dict[str, Expected] = {}
         self._questions: dict[str, Json] = {}
+        self._helpers: set[str] = set()  # of the questions, those that a helper asks
         self._stops: dict[str, bool] = {}
 
     @classmethod
@@ -130,6 +131,7 @@ class Stream:
         while clock.monotonic() < until and not self._child.ended:
             self._watch.look()
             if self._watch.native.session_id != before:
+                self._close(list(self._questions))
                 return self._watch.native.session_id
             await clock.sleep(POLL)
         return None
@@ -196,6 +198,7 @@ class Stream:
     async def answer(self, question: str, *, approve: bool) -> bool:
         """Answer what it asked for leave to do; False where it no longer asks."""
         asked = self._questions.pop(question, None)
+        self._helpers.discard(question)
         if asked is None:
             return False
         said: Json = {"behavior": "deny", "message": _DENIED}
@@ -222,7 +225,7 @@ class Stream:
                 case "control_request":
                     await self._asked(row)
                 case "control_cancel_request":
-                    self._questions.pop(str(row.get("request_id")), None)
+                    self._close([str(row.get("request_id"))])
                 case "control_response":
                     self._answered(object_of(row.get("response")))
                 case "result":
@@ -239,6 +242,8 @@ class Stream:
         self._watch.look()
         given = object_of(request.get("input"))
         self._questions[name] = given
+        if request.get("agent_id"):
+            self._helpers.add(name)
         tool = str(request.get("display_name") or request.get("tool_name") or "a tool")
         about = request.get("description")
         question = Question(
@@ -256,6 +261,13 @@ class Stream:
             return False
         return True
 
+    def _close(self, questions: Iterable[str]) -> None:
+        """It asks these no more."""
+        closed = tuple(name for name in questions if self._questions.pop(name, None) is not None)
+        self._helpers.difference_update(closed)
+        if closed:
+            self._watch.tell(Seen(answered=closed))
+
     def _answered(self, response: Json) -> None:
         request = str(response.get("request_id"))
         if response.get("subtype") == "success" and request in self._stops:
@@ -263,6 +275,8 @@ class Stream:
 
     def _ended_turn(self) -> None:
         self._watch.rest()
+        # A helper goes on beside the turn, and so does what it asks.
+        self._close([name for name in self._questions if name not in self._helpers])
         self._open = {event: one for event, one in self._open.items() if not one.shown}
 
 
