@@ -1,6 +1,7 @@
 """Seats while the store does not serve them, or after something of theirs is gone."""
 
 import asyncio
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from clankie.core.conversation import OPERATOR
 from clankie.core.delivery import InputState, SeatState
 from clankie.core.errors import CommitUnknownError, NotAllowedError, StorageUnavailableError
 from clankie.core.ids import HEAD
+from clankie.core.seat import EntryKind, Limited
 from clankie.host.conversations import reset
 from clankie.host.doctor import examine
 from clankie.host.seats import roster
@@ -17,7 +19,7 @@ from fakes.bridge import opened
 from fakes.clock import FakeClock
 from fakes.hall import Machine, die
 from fakes.loop import virtual
-from fakes.trouble import lose, pause_before, refuse, trouble
+from fakes.trouble import Failure, lose, pause_before, refuse, trouble
 
 
 @virtual
@@ -202,3 +204,29 @@ async def test_late_evidence_has_its_deadline_although_the_store_could_not_say_s
         await clock.sleep(610)
         found = await hall.receipt("m-1")
         assert (found.state, found.attempts[0].state) == (InputState.SETTLED, SeatState.DELIVERED)
+
+
+@virtual
+@pytest.mark.parametrize("how", [refuse(), lose()])
+async def test_a_usage_limit_parks_the_seat_although_the_disk_was_full_behind_its_row(
+    clock: FakeClock, tmp_path: Path, how: Failure
+) -> None:
+    # proves: LIMIT-1
+    async with Machine(tmp_path, clock).on() as hall:
+        seat = await opened(hall)
+        await seat.poll(1)
+        resets = clock.now() + timedelta(hours=1)
+        met = Limited(window="five_hour", occurred_at=clock.now(), resets_at=resets)
+        limit = seat.row(EntryKind.LIMIT, "You have hit your limit", limit=met)
+        trouble(hall.house, "seats").plan("park", how)
+        with pytest.raises((StorageUnavailableError, CommitUnknownError)):
+            await seat.sync(limit)
+        assert (await seat.sync(limit)).accepted == 0
+        (row,) = await roster.listed(hall.house)
+        assert row.state == "parked"
+        # Sent once more after the harness has answered again, it says nothing new.
+        await clock.sleep(1)
+        await seat.sync(seat.row(EntryKind.ASSISTANT, "here I am"))
+        await seat.sync(limit)
+        (row,) = await roster.listed(hall.house)
+        assert row.state == "live"

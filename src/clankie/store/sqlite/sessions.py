@@ -46,6 +46,7 @@ _NO_TURN: Final = """
 UPDATE seat SET activity = NULL, activity_session = NULL, activity_at = NULL
 WHERE conversation = ?"""
 _ENTRY: Final = "INSERT OR IGNORE INTO native_entry (session, id, cursor) VALUES (?, ?, ?)"
+_STOOD: Final = "SELECT cursor FROM native_entry WHERE session = ? AND id = ?"
 _STANDS: Final = "UPDATE native_entry SET cursor = ? WHERE session = ? AND id = ?"
 
 
@@ -120,6 +121,12 @@ def take(tx: Transaction, session: Session, entry: str) -> bool:
 def stands(tx: Transaction, session: Session, entry: str, cursor: int) -> None:
     """Where a row stands in the log."""
     tx.run(_STANDS, (cursor, session.n, entry))
+
+
+def stood(tx: Transaction, session: Session, entry: str) -> int | None:
+    """Where a row that was taken before stands."""
+    cursor: int | None = tx.value(_STOOD, (session.n, entry))
+    return cursor
 
 
 def answered(tx: Transaction, session: Session, cursor: int) -> None:

@@ -116,6 +116,9 @@ def sync(
         handoffs.drives(tx, head, head.cursor)
     words = Counter(normalise(it.text) for it in fresh if it.kind is EntryKind.USER)
     batch = _Sync(tx, head, one, session, limits, words, session_id, accepted=len(fresh))
+    for entry in entries:
+        if entry.kind is EntryKind.LIMIT and entry not in fresh:
+            _limit_again(batch, entry)
     for entry in fresh:
         _take(batch, entry)
     _hear(batch, session_id, report)
@@ -165,7 +168,10 @@ def _take(batch: _Sync, entry: Entry) -> None:
 
 
 def _said(batch: _Sync, entry: Entry) -> int | None:
-    """Add what is no delivery's words to the log; where it stands, None when it says nothing."""
+    """Add what is no delivery's words to the log; where it stands, None when it says nothing.
+
+    A limit stands where the log ended when it was met.
+    """
     match entry.kind:
         case EntryKind.USER:
             return _message(batch, Role.EXTERNAL, entry.text)
@@ -178,7 +184,7 @@ def _said(batch: _Sync, entry: Entry) -> int | None:
             return events.append(batch.tx, batch.head, batch.author, _tool(entry))
         case EntryKind.LIMIT:
             _limit(batch, entry)
-            return None
+            return batch.head.cursor
         case EntryKind.ERROR:
             ended = mishaps.ends(batch.tx, batch.head, batch.seat, batch.session_id, entry)
             batch.failed.extend(ended)
@@ -297,6 +303,16 @@ def _limit(batch: _Sync, entry: Entry) -> None:
         if one.state in _HAS_IT and asked <= entry.limit.occurred_at:
             given.move(batch.tx, batch.head, one, SeatState.FAILED, LIMITED)
             batch.failed.append(one.delivery)
+
+
+def _limit_again(batch: _Sync, entry: Entry) -> None:
+    """It is sent again, since nobody said that all of it was done: the seat may not be parked yet.
+
+    Once the session has answered it is over.
+    """
+    met = sessions.stood(batch.tx, batch.session, entry.id)
+    if met is not None and met >= (batch.session.answer_cursor or 0):
+        batch.limited = entry.limit
 
 
 def _hear(batch: _Sync, session_id: str, report: Report | None) -> None:
