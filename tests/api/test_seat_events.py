@@ -153,7 +153,7 @@ async def test_exact_evidence_proves_a_delivery_and_equal_words_do_not(api: Api)
 
 
 async def test_an_end_of_a_moment_before_the_message_ends_nothing_of_it(api: Api) -> None:
-    # proves: SEAT-15, API-3
+    # proves: SEAT-15
     bridge = await seated(api)
     event = await given(api, bridge)
     value = delivery_uuid("m-1", event["attempt"])
