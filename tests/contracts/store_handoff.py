@@ -12,7 +12,7 @@ from clankie.core.delivery import InputState, SeatState, ServiceState
 from clankie.core.errors import TransitionRefusedError
 from clankie.core.handoff import SOURCE
 from clankie.core.ids import HEAD
-from clankie.core.seat import Activity, Report, Capabilities, Entry, EntryKind, EventKind, SeatEvent
+from clankie.core.seat import Activity, Capabilities, Entry, EntryKind, EventKind, Report, SeatEvent
 from clankie.core.seat_errors import (
     EventNotFoundError,
     SeatNotFoundError,
@@ -399,7 +399,7 @@ async def test_a_reset_empties_what_was_to_be_told(store: Store, world: World) -
     with pytest.raises(SessionConflictError):
         await store.seats.projected("s-1", "n-s-1", 0)
     with pytest.raises(SessionConflictError):
-        await store.mail.sync("s-1", "n-s-1", [], Report(Activity.WAITING, world.clock.now()), LIMITS)
+        await store.mail.sync("s-1", "n-s-1", [], Report(Activity.WAITING), LIMITS)
 
 
 async def test_words_of_before_a_reset_that_are_acknowledged_late_bring_nothing_back(
