@@ -14,12 +14,16 @@ import json
 import os
 import sys
 import threading
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 HOME = Path(os.environ["PI_CODING_AGENT_DIR"])
-AT = "2026-11-30T12:00:00.000Z"
 Json = dict[str, Any]
+
+
+def now() -> datetime:
+    return datetime.now(UTC)  # noqa: TID251 - a program of its own
 
 
 class Pi:
@@ -47,7 +51,8 @@ class Pi:
         with self.lock:
             self.rows += 1
             self.file.parent.mkdir(parents=True, exist_ok=True)
-            whole = {"id": f"r{self.rows}", "parentId": None, "timestamp": AT, **row}
+            at = now().isoformat(timespec="milliseconds").replace("+00:00", "Z")
+            whole = {"id": f"r{self.rows}", "parentId": None, "timestamp": at, **row}
             with self.file.open("a") as file:
                 file.write(json.dumps(whole) + "\n")
 
@@ -165,7 +170,8 @@ class Pi:
             self.tell(type="agent_end", messages=[])
 
     def answers(self, content: list[Json], **more: str) -> None:
-        message = {"role": "assistant", "content": content, "timestamp": 1_796_040_000_000, **more}
+        at = int(now().timestamp() * 1000)
+        message = {"role": "assistant", "content": content, "timestamp": at, **more}
         self.tell(type="message_end", message=message)
         self.write(type="message", message=message)
 
