@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import os
 import ssl
 from collections.abc import Iterator
 from pathlib import Path
@@ -109,6 +110,9 @@ def test_a_certificate_that_cannot_be_used_is_named(place: Place, papers: Papers
     assert "CLANKIE_TLS_CERT" in said
     absent = papers.environ() | {"CLANKIE_TLS_CERT": str(place.root / "absent.pem")}
     assert "absent.pem" in place.refused(**absent)
+    pipe = place.root / "pipe.pem"
+    os.mkfifo(pipe)
+    assert "is a pipe" in place.refused(**papers.environ() | {"CLANKIE_TLS_KEY": str(pipe)})
 
 
 def test_a_key_with_a_passphrase_is_refused_and_nobody_is_asked_for_it(

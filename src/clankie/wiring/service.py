@@ -128,18 +128,27 @@ async def _listening(server: Server, config: Config) -> str:
 
 def _check_certificate(config: Config) -> None:
     """Raises ConfigError: the certificate and its key cannot be used; said before we listen."""
-    if config.certificate is None:
+    if config.certificate is None or config.key is None:
         return
     try:
-        ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(
-            config.certificate, config.key, password=_no_passphrase
-        )
+        _load(config.certificate, config.key)
     except (OSError, ValueError) as error:
         raise ConfigError(
             f"The certificate {config.certificate} with the key {config.key} cannot be used "
             f"({error}). CLANKIE_TLS_CERT and CLANKIE_TLS_KEY name two PEM files: the certificate "
             "with its chain, and its key without a passphrase."
         ) from error
+
+
+def _load(certificate: Path, key: Path) -> None:
+    for file in (certificate, key):
+        if file.is_fifo():
+            # The library would wait for a writer, for ever and deaf to signals.
+            message = f"{file} is a pipe"
+            raise ValueError(message)
+    ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(
+        certificate, key, password=_no_passphrase
+    )
 
 
 def _no_passphrase() -> str:
