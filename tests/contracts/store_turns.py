@@ -192,6 +192,24 @@ async def test_a_silent_turn_whose_end_is_told_late_gets_no_later_turns_answer(
     assert (await store.seats.get("s-1")).activity is Activity.WAITING
 
 
+@pytest.mark.parametrize("strange", [True, False])
+async def test_words_of_a_clock_that_was_ahead_keep_no_turn_from_ending(
+    store: Store, world: World, strange: bool
+) -> None:
+    # proves: SEAT-15
+    standing = await seated(store, world)
+    event = await taken(store, standing, "m-1")
+    at = world.clock.now() + timedelta(days=9) if strange else world.clock.now()
+    await synced(store, proving("r-1", at, event), activity=Activity.RESPONDING)
+    # The clock of the machine is set back, or it was only the row's.
+    world.clock.shift(1 if strange else -3_600)
+    reply = row("r-2", world.clock.now(), EntryKind.ASSISTANT, text="The answer")
+    await synced(store, reply, activity=Activity.WAITING, at=world.clock.now())
+    assert await state(store, "m-1") == ENDED
+    assert await answer(store, "m-1") == "The answer"
+    assert (await store.seats.get("s-1")).activity is Activity.WAITING
+
+
 async def test_of_very_many_words_in_one_turn_the_newest_are_told_from_a_late_end(
     store: Store, world: World
 ) -> None:

@@ -74,13 +74,16 @@ class Session:
     rested: int = 0
     said: str = "[]"
 
-    def later(self, at: datetime | None) -> Sequence[Words]:
-        """What was said to it after that moment; nothing for None."""
+    def later(self, at: datetime | None, now: int) -> Sequence[Words]:
+        """What was said to it after that moment; nothing for None.
+
+        A moment beyond `now` is from before a clock was set back, and says nothing of an order.
+        """
         if at is None:
             return ()
         until = millis(at)
         every = [Words(*one) for one in json.loads(self.said)]
-        first = next((n for n, one in enumerate(every) if one.at > until), len(every))
+        first = next((n for n, one in enumerate(every) if until < one.at <= now), len(every))
         return every[first:]
 
 

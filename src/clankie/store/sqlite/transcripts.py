@@ -161,7 +161,8 @@ def _take(batch: _Sync, entry: Entry) -> None:
     if stands is None:
         stands = _said(batch, entry)
     if entry.kind is EntryKind.USER:
-        words = sessions.Words(millis(entry.at), answered, batch.shown)
+        # A strange clock shows a moment that has not come; every end would be before it.
+        words = sessions.Words(min(millis(entry.at), batch.tx.at), answered, batch.shown)
         sessions.hears(batch.tx, batch.session, words)
     if stands is not None:
         sessions.stands(batch.tx, batch.session, entry.id, stands)
@@ -326,7 +327,7 @@ def _hear(batch: _Sync, session_id: str, report: Report | None) -> None:
     if heard(before, report.activity, session_id, current=current) is before:
         return
     if report.activity is Activity.WAITING:
-        later = batch.session.later(report.at)
+        later = batch.session.later(report.at, tx.at)
         _turn_over(batch, later)
         if later:
             _goes_on(batch, before)
