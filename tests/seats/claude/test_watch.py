@@ -1,7 +1,7 @@
 """A running session is seen from outside: what it does, which one it is, what it was given."""
 
 import os
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +73,32 @@ async def test_a_turn_between_two_looks_is_reported_all_the_same(client: Client)
         Activity.RESPONDING,
         Activity.WAITING,
     ]
+
+
+# proves: SEAT-15
+async def test_of_two_turns_between_two_looks_the_first_is_over_before_the_second_begins(
+    client: Client,
+) -> None:
+    client.register("busy")
+    watch = client.watch()
+    watch.look()
+    await told(watch)
+    later = datetime.fromisoformat(said.AT) + timedelta(seconds=5)
+    client.write(
+        said.typed("u-1", "go"),
+        said.assistant("a-1", said.text("done")),
+        said.system("turn_duration"),
+        said.typed("u-2", "and now", at=later.isoformat()),
+    )
+    watch.look()
+    first, second = await told(watch)
+    assert (first.activity, second.activity) == (Activity.WAITING, Activity.RESPONDING)
+    assert first.at == datetime.fromisoformat(said.AT)
+    client.write(said.system("turn_duration"))
+    client.register("idle")
+    watch.look()
+    (over,) = await told(watch)
+    assert (over.activity, over.at) == (Activity.WAITING, later)
 
 
 async def test_a_long_turn_shows_signs_of_life(client: Client) -> None:

@@ -55,7 +55,7 @@ class Watch:
         self._reader = reader(Known())
         self._row_at: datetime | None = None
         self._rest_at: datetime | None = None
-        self._compacted, self._moved = 0, False
+        self._compacted, self._moved, self._ended = 0, False, False
         self._said: tuple[Activity | None, float] = (None, 0.0)
         self._seen: asyncio.Queue[Seen | DeafError] = asyncio.Queue()
 
@@ -175,7 +175,16 @@ class Watch:
         return "clear"
 
     def _take(self, row: Json) -> None:
+        before = self._reader.activity
         self._moved = bool(self._reader.take(row)) or self._moved
+        match before, self._reader.activity:
+            case Activity.RESPONDING, Activity.WAITING:
+                self._ended = True
+            case Activity.WAITING, Activity.RESPONDING if self._ended:
+                # The next one began before we looked. What comes now is no answer to the first.
+                self._turned()
+            case _:
+                pass
         self.receipts.take(row)
         at = moment(row) if row.get("type") in {"user", "assistant", "attachment"} else None
         if at is not None:
@@ -191,7 +200,15 @@ class Watch:
         elif activity is None or (activity is before and not again):
             return
         self._said, self._moved = (activity, now), False
+        self._ended = self._ended and activity is not Activity.WAITING
         self._observe(activity=activity)
+
+    def _turned(self) -> None:
+        """Report the end of a turn that another one stands behind already."""
+        if self._said[0] is not Activity.RESPONDING:
+            self._observe(activity=Activity.RESPONDING)
+        self._observe(activity=Activity.WAITING)
+        self._said, self._ended = (Activity.WAITING, self._clock.monotonic()), False
 
     def _activity(self) -> Activity | None:
         """What it does: the rows say so, and the register where it knows better."""
