@@ -9,7 +9,7 @@ import pytest
 
 from clankie.core.delivery import InputState, SeatState
 from clankie.core.ids import HEAD
-from clankie.core.seat import Activity, EntryKind
+from clankie.core.seat import Activity, EntryKind, Report
 from clankie.host.seatstore import Synced
 from clankie.host.storage import Store
 from contracts.seat_kit import BRIDGE, LIMITS, occupant, seated, state, taken
@@ -296,6 +296,24 @@ async def test_what_an_earlier_seat_of_the_session_was_given_is_no_second_messag
     words = [("owner", "Hello")] if same else [("owner", "Hello"), ("external", "Hello")]
     assert [(role, text) for role, _, text in await said(store)] == words
     assert await state(store, "m-1") == TAKEN
+
+
+async def test_what_a_session_says_in_another_seat_is_no_answer_to_what_the_first_was_given(
+    store: Store, world: World
+) -> None:
+    # proves: SEAT-15
+    standing = await seated(store, world)
+    now = world.clock.now()
+    event = await taken(store, standing, "m-1")
+    await synced(store, proving("r-1", now, event), activity=Activity.RESPONDING)
+    await seated(store, world, "s-2", sits=occupant("n-s-1", pid=8), expected="s-1")
+    said = [row("r-2", now), row("r-3", now, EntryKind.ASSISTANT, text="To the person")]
+    await store.mail.sync("s-2", "n-s-1", said, Report(Activity.WAITING), LIMITS)
+    await store.mail.sync("s-1", "n-s-1", [], Report(Activity.WAITING), LIMITS)
+    assert await state(store, "m-1") == ACCEPTED
+    await store.mail.sync("s-1", "n-s-1", [row("r-4", now)], None, LIMITS)
+    assert await state(store, "m-1") == ENDED
+    assert await answer(store, "m-1") is None
 
 
 async def test_a_handoff_that_an_earlier_seat_of_the_session_was_given_is_no_message(

@@ -131,6 +131,12 @@ def text_at(tx: Transaction, conversation: str, cursor: int | None) -> str | Non
     return None if body is None else _decode(body).get("text")
 
 
+def said_by(tx: Transaction, conversation: str, cursor: int) -> str | None:
+    """The id of who said what stands there."""
+    body = tx.value(_TEXT, (conversation, cursor))
+    return None if body is None else _decode(body)["author"]["id"]
+
+
 def after(connection: Database, conversation: str, cursor: int, limit: int) -> EventPage:
     """The page above a cursor. Raises CursorAheadError, CursorGoneError."""
     n, head, oldest = _bounds(connection, conversation)

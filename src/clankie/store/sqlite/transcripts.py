@@ -7,9 +7,9 @@ Rule 2: a usage limit ends what the harness had taken as failed. What it may not
 Rule 3: an end without an answer that the harness reports (an interrupt, an error) is for what the
         turn that runs in that session has, and for nothing else.
 Rule 4: when the session that holds the turn waits again, what wanted no reply is over: where a row
-        of that session showed its words, and an answer stands behind that row. Without one it is
-        over as soon as somebody says something else: an end may come before the answer does. What
-        no row shows is left to its deadline.
+        of that session showed its words, and an answer of the same seat stands behind that row.
+        Without one it is over as soon as somebody says something else: an end may come before the
+        answer does. What no row shows is left to its deadline.
 Rule 5: an end that says of which moment it is (`Report.at`) is the end of nothing that was said to
         the session after it: reports come on several ways, and may be older than the rows.
 """
@@ -351,7 +351,7 @@ def _turn_over(batch: _Sync, later: Sequence[sessions.Words]) -> None:
     theirs = {one.shown for one in later}
     newest = later[0].answered if later else batch.session.answer_cursor
     for one in _shown(batch):
-        answer = _answer(newest, one)
+        answer = _answer(batch, newest, one)
         if one.id not in theirs and (later or answer is not None):
             _ends(batch, one, answer)
 
@@ -363,7 +363,7 @@ def _next_turn(batch: _Sync) -> None:
     """
     sessions.rests(batch.tx, batch.session, rested=False)
     for one in _shown(batch):
-        _ends(batch, one, _answer(batch.session.answer_cursor, one))
+        _ends(batch, one, _answer(batch, batch.session.answer_cursor, one))
 
 
 def _shown(batch: _Sync) -> list[Given]:
@@ -377,9 +377,15 @@ def _shown(batch: _Sync) -> list[Given]:
     ]
 
 
-def _answer(newest: int | None, one: Given) -> int | None:
-    """Where the newest words of the harness stand, if they come behind its own."""
-    return newest if newest is not None and newest > (one.shown_cursor or 0) else None
+def _answer(batch: _Sync, newest: int | None, one: Given) -> int | None:
+    """Where the newest words of the harness stand, if they come behind its own.
+
+    A session may go on in another seat: what is said there is not this seat's answer.
+    """
+    if newest is None or newest <= (one.shown_cursor or 0):
+        return None
+    said_by = events.said_by(batch.tx, one.conversation, newest)
+    return newest if said_by == one.seat else None
 
 
 def _ends(batch: _Sync, one: Given, answer: int | None) -> None:
