@@ -32,6 +32,7 @@ from clankie.host.cancel import CancelOutcome, cancel
 from clankie.host.house import House
 from clankie.host.storage import Admitted
 from clankie.host.waiting import caught
+from simulation.glass import Glass
 from simulation.lanes import STEP
 from simulation.ledger import Ledger
 from simulation.owner import Owner, asked_to_stop
@@ -45,8 +46,8 @@ OFTEN = (64, 9, 18, 6, 3)
 class Clients:
     """Several hands of one owner. What they learn goes into the ledger."""
 
-    def __init__(self, world: World, ledger: Ledger) -> None:
-        self._world, self._ledger = world, ledger
+    def __init__(self, world: World, ledger: Ledger, glass: Glass) -> None:
+        self._world, self._ledger, self._glass = world, ledger, glass
         self._house: House | None = None
         self.places = [HEAD]
         self.offers: list[Offer] = []
@@ -259,7 +260,9 @@ class Clients:
         after = await conversations.reset(self.house, place, await self._seen(place), OPERATOR)
         self._world.alive()
         self._ledger.seats.has(place, before)
-        if sits is not None and sits == self._session_at(place) and not self._world.weather.slow:
+        stayed = sits == self._session_at(place) and not self._world.weather.slow
+        # A seat that was moved here may run a session that belongs elsewhere: that goes on there.
+        if sits is not None and stayed and self._glass.home(sits) in {None, place}:
             self._ledger.seats.retired.add(sits)
         self._world.tell("reset", place)
         self._revision(place, after.revision)

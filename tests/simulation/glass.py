@@ -17,6 +17,9 @@ from clankie.host.storage import Call
 
 Row = dict[str, Any]
 
+PATIENCE, PAUSE = 3, 60_000
+"""Refusals of one handoff after which others go out before it, and for how long: milliseconds."""
+
 _EARLIER = """
 SELECT id FROM input WHERE conversation = (SELECT n FROM conversation WHERE id = ?)
   AND state = 'queued' AND origin = 'owner' AND mode <> 'steer' AND message_cursor < ?
@@ -27,10 +30,26 @@ _GIVEN = "SELECT state, seat, binding, poll_id, joined FROM attempt WHERE delive
 _SEALED = "SELECT state, seat, binding, poll_id FROM span WHERE id = ? AND tries = ?"
 _CURSORS = "SELECT id, harness_cursor FROM conversation WHERE harness_cursor IS NOT NULL"
 _ASKED = "SELECT id FROM seat WHERE conversation IS NOT NULL AND last_ask BETWEEN ? AND ?"
-_UNTOLD = """
-SELECT attempt.id FROM attempt JOIN conversation ON conversation.n = attempt.conversation
-WHERE conversation.id = ? AND attempt.seat IS NULL AND attempt.end_cursor > harness_cursor
-  AND attempt.end_cursor < (SELECT start_cursor FROM attempt WHERE delivery = ? AND n = ?)"""
+# Two may go out untold. The page was given before any harness was known to have driven there, and
+# is asked for again after the start of a session said how far its harness has the log: then no
+# handoff of that conversation was opened before it. Or its session refused the handoff time and
+# again, and the last time was shortly before.
+_UNTOLD = f"""
+SELECT ran.id FROM attempt AS out
+  JOIN conversation ON conversation.n = out.conversation
+  JOIN attempt AS ran ON ran.conversation = out.conversation
+WHERE out.delivery = ? AND out.n = ?
+  AND ran.seat IS NULL AND ran.end_cursor > harness_cursor AND ran.end_cursor < out.start_cursor
+  AND coalesce((SELECT min(seq) FROM transition JOIN span ON span.id = record
+                WHERE span.conversation = out.conversation)
+    < (SELECT seq FROM transition WHERE record = out.id AND after = 'attempting'), 1)
+  AND NOT EXISTS (SELECT 1 FROM span
+    WHERE span.conversation = out.conversation AND span.state = 'open'
+      AND span.tries >= {PATIENCE} AND span.occupant = out.occupant
+      AND out.asked_at BETWEEN span.asked_at AND span.asked_at + {PAUSE})"""
+_HOME = """
+SELECT id FROM conversation
+WHERE n = (SELECT conversation FROM native_session WHERE session = ?)"""
 _OUT = {"attempting", "taken", "accepted", "uncertain", "unresolved", "delivered"}
 """Where something is that was given out a moment ago."""
 _CLOSED = "SELECT 1 FROM span WHERE id = ? AND state NOT IN ('attempting', 'unresolved')"
@@ -156,12 +175,17 @@ class Glass:
                 yield f"{one.id} is given out, on disk it is {row}"
             elif (row["seat"], row["binding"], row["poll_id"]) != (seat, binding, poll_id):
                 yield f"{one.id} is given to {seat} {binding} {poll_id}, on disk to {row}"
-            if one.pieces and (left := self._rows(_UNTOLD, one.conversation, one.id, one.attempt)):
+            if one.pieces and (left := self._rows(_UNTOLD, one.id, one.attempt)):
                 yield f"{one.id} is given out before its harness is told of {left}"
 
     def harness_cursors(self) -> list[tuple[str, int]]:
         """How far the harness of each conversation has the log, where one ever drove."""
         return [(one["id"], one["harness_cursor"]) for one in self._rows(_CURSORS)]
+
+    def home(self, session: str) -> str | None:
+        """The conversation that a native session belongs to, if it was ever shown any."""
+        rows = self._rows(_HOME, session)
+        return rows[0]["id"] if rows else None
 
     def told(self, handoff: str) -> bool:
         """Whether it is one that is closed."""

@@ -78,8 +78,8 @@ class Life:
     def __init__(self, world: World) -> None:
         self.world = world
         self.ledger = Ledger()
-        self.clients = Clients(world, self.ledger)
         self.glass = Glass(world.home / "clankie.db")
+        self.clients = Clients(world, self.ledger, self.glass)
         self.hall = Hall(world, self.ledger, self.glass, world.home)
         self.clients.more(self.hall.verbs())
         self._migrated = False
