@@ -10,7 +10,9 @@ from clankie.core.delivery import InputState
 from clankie.core.errors import InvalidFieldError
 from clankie.core.ids import HEAD
 from clankie.core.seat_errors import EventNotFoundError, OccupantChangedError
+from clankie.host import selfstate
 from clankie.host.conversations import reset
+from clankie.host.house import House
 from clankie.host.seats import session
 from fakes.bridge import opened, page_of
 from fakes.clock import FakeClock
@@ -198,6 +200,41 @@ async def test_what_was_shown_of_one_log_is_not_confirmed_for_another(
         assert await seat.attach(side) is False
         with pytest.raises(EventNotFoundError):
             await session.confirm(hall.house, seat.seat, begun.projection_id)
+
+
+@virtual
+async def test_a_seat_that_is_moved_as_its_session_begins_is_shown_the_log_that_it_drives(
+    clock: FakeClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # proves: HAND-2, SEAT-2
+    async with Machine(tmp_path, clock).on() as hall:
+        side = await hall.make("side")
+        first = await opened(hall, "native-2", conversation=side, pid=200)
+        await first.says("I was here")
+        await first.detach()
+        for n in range(9):
+            await hall.send(f"line {n}", f"m-{n}")
+            await hall.ended(f"m-{n}")
+        seat = await opened(hall)
+        asked: list[str] = []
+        prompt = selfstate.prompt
+
+        async def moved(house: House, conversation: str, sections: tuple[str, ...]) -> str:
+            asked.append(conversation)
+            words = await prompt(house, conversation, sections)
+            if conversation == HEAD:
+                await seat.attach(side)
+            return words
+
+        monkeypatch.setattr(selfstate, "prompt", moved)
+        begun = await seat.starts(confirm=False)
+        assert asked == [HEAD, side]
+        assert ("I was here" in begun.text, "line 8" in begun.text) == (True, False)
+        # What comes now was not shown, and is told.
+        await hall.send("meanwhile", "m-side", conversation=side)
+        await hall.ended("m-side")
+        await session.confirm(hall.house, seat.seat, begun.projection_id)
+        assert "meanwhile" in (await seat.takes()).content
 
 
 @virtual

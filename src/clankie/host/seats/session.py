@@ -55,7 +55,17 @@ async def start(
 
 async def _shown(house: House, chair: Chair, sections: tuple[str, ...]) -> tuple[str, int | None]:
     """What a session is told, and how far that shows the log of its conversation."""
-    place = chair.seat.conversation
+    while True:
+        place = chair.seat.conversation
+        words, cursor = await _shown_of(house, chair, place, sections)
+        if chair.seat.conversation == place:
+            return words, cursor
+        # It was moved meanwhile: that is the log of a conversation that it does not drive.
+
+
+async def _shown_of(
+    house: House, chair: Chair, place: str | None, sections: tuple[str, ...]
+) -> tuple[str, int | None]:
     if place is None:
         # It reads no log that it does not drive, wherever it was opened for.
         of_itself = tuple(one for one in sections if one not in _OF_A_PLACE)
