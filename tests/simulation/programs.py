@@ -297,12 +297,15 @@ class Program:
             self.session = self._next()
         world.tell("session", self.session.name, source)
         sections = world.chance.choice(SECTIONS)
-        place = house.desk.chair(seat).seat.conversation
-        before = 0 if place is None else (await house.store.conversations.get(place)).cursor
+        chair = house.desk.chair(seat)
+        left = chair.seat.conversation
+        before = 0 if left is None else (await house.store.conversations.get(left)).cursor
         shown = await session.start(
             house, seat, session_id=self.session.name, source=source, sections=sections
         )
         world.alive()
+        # Attached meanwhile, it was shown the log that it drives now.
+        place = chair.seat.conversation
         if not world.calm:
             await world.pause(1.0)
             if world.likely(0.2):
@@ -312,7 +315,7 @@ class Program:
             self._ledger.seats.projections[place].append(after)
         await session.confirm(house, seat, shown.projection_id)
         world.alive()
-        if place is not None and "conversation" in sections:
+        if place is not None and place == left and "conversation" in sections:
             self._ledger.seats.has(place, before)
         world.tell("confirmed", self.session.name, before)
 
