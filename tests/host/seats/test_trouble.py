@@ -207,6 +207,31 @@ async def test_late_evidence_has_its_deadline_although_the_store_could_not_say_s
 
 
 @virtual
+@pytest.mark.parametrize(("part", "verb"), [("seats", "get"), ("mail", "in_flight")])
+async def test_late_evidence_has_its_deadline_although_a_read_failed_behind_its_rows(
+    clock: FakeClock, tmp_path: Path, part: str, verb: str
+) -> None:
+    # proves: FENCE-11, FENCE-4
+    async with Machine(tmp_path, clock).on() as hall:
+        seat = await opened(hall)
+        await seat.poll(1)
+        await hall.send("hello", "m-1")
+        event = await seat.given()
+        await clock.sleep(61)
+        row = seat.proof(event)
+        store = trouble(hall.house, part)
+        store.plan(verb, refuse())
+        with pytest.raises(StorageUnavailableError):
+            await seat.sync(row)
+        assert store.left(verb) == 0
+        assert (await seat.sync(row)).accepted == 0
+        assert (await hall.receipt("m-1")).state is InputState.RUNNING
+        await clock.sleep(610)
+        found = await hall.receipt("m-1")
+        assert (found.state, found.attempts[0].state) == (InputState.SETTLED, SeatState.DELIVERED)
+
+
+@virtual
 @pytest.mark.parametrize("how", [refuse(), lose()])
 async def test_a_usage_limit_parks_the_seat_although_the_disk_was_full_behind_its_row(
     clock: FakeClock, tmp_path: Path, how: Failure

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from clankie.core.errors import UncertainError
+from clankie.core.errors import ClankieError, UncertainError
 from clankie.core.seat import Activity, EntryKind, Report
 from clankie.core.session import parked_until
 from clankie.host import journal
@@ -56,24 +56,29 @@ async def _sync(
     report: Report | None,
 ) -> Synced:
     seat, limits = chair.seat, house.desk.limits
-    mail, conversation = house.store.mail, seat.conversation
     try:
-        synced = await mail.sync(seat.id, session_id, entries, report, limits)
+        synced = await house.store.mail.sync(seat.id, session_id, entries, report, limits)
     except UncertainError:
-        _forget_session(house, conversation)
+        _forget_session(house, seat.conversation)
         # What its rows proved may be on disk all the same, and then its answer is waited for.
         house.desk.alarms.put(Uncounted(seat.id), house.clock.monotonic())
         raise
     # A seat that was let go may still write where it was given something.
-    conversation = synced.conversation or conversation
+    conversation = synced.conversation or seat.conversation
     if synced.accepted:
         _forget_session(house, conversation)
-    await refresh(house, seat.id)
-    if seat.stale and session_id != seat.occupant.native.session_id:
-        # The old one was retired by a reset, and the harness went on with this one.
-        await adopt(house, chair, session_id)
-    _alive(house, chair, session_id, heard=bool(synced.accepted) or report is not None)
-    await _deadlines(house, chair, synced)
+    try:
+        await refresh(house, seat.id)
+        if seat.stale and session_id != seat.occupant.native.session_id:
+            # The old one was retired by a reset, and the harness went on with this one.
+            await adopt(house, chair, session_id)
+        _alive(house, chair, session_id, heard=bool(synced.accepted) or report is not None)
+        await _deadlines(house, chair, synced)
+    except ClankieError:
+        # Sent again these rows prove nothing more, but what they proved needs its deadline.
+        if synced.proven:
+            house.desk.alarms.put(Uncounted(seat.id), house.clock.monotonic())
+        raise
     await _limits(house, chair, entries, synced.limited)
     chair.look()
     if conversation is not None:
