@@ -256,21 +256,15 @@ class Clients:
     async def _reset(self) -> None:
         place = self._world.chance.choice((HEAD, *self.places))
         before = (await self.house.store.conversations.get(place)).cursor
-        sits = self._session_at(place)
+        sits = _session_at(self.house, self._glass, place)
         after = await conversations.reset(self.house, place, await self._seen(place), OPERATOR)
         self._world.alive()
         self._ledger.seats.has(place, before)
-        stayed = sits == self._session_at(place) and not self._world.weather.slow
-        # A seat that was moved here may run a session that belongs elsewhere: that goes on there.
-        if sits is not None and stayed and self._glass.home(sits) in {None, place}:
+        stayed = sits == _session_at(self.house, self._glass, place)
+        if sits is not None and stayed and not self._world.weather.slow:
             self._ledger.seats.retired.add(sits)
         self._world.tell("reset", place)
         self._revision(place, after.revision)
-
-    def _session_at(self, place: str) -> str | None:
-        """The native session of the seat there."""
-        chair = self.house.desk.at(place)
-        return None if chair is None else chair.seat.occupant.native.session_id
 
     async def _create(self) -> None:
         name = f"place-{self._world.chance.randrange(4)}"
@@ -391,3 +385,14 @@ def _cursor(frame: bytes) -> int:
     head, _, data = frame.partition(b"\ndata: ")
     cursor: int = json.loads(data)["cursor"]
     return cursor if int(head[4:]) == cursor else -1
+
+
+def _session_at(house: House, glass: Glass, place: str) -> str | None:
+    """The native session of the seat there, but for one that a reset there does not end.
+
+    A seat that was moved may run a session that belongs to another conversation: it goes on there.
+    """
+    chair = house.desk.at(place)
+    session = None if chair is None else chair.seat.occupant.native.session_id
+    belongs = session is not None and glass.home(session) in {None, place}
+    return session if belongs else None
