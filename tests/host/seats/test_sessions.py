@@ -1,5 +1,6 @@
 """Native sessions begin in a seat: which are its own, and what they are told."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,9 @@ from clankie.core.seat_errors import EventNotFoundError, OccupantChangedError
 from clankie.host import selfstate
 from clankie.host.conversations import reset
 from clankie.host.house import House
-from clankie.host.seats import session
+from clankie.host.seats import attachment, session
+from clankie.host.seats.keeping import refresh
+from clankie.host.waiting import caught
 from fakes.bridge import opened, page_of
 from fakes.clock import FakeClock
 from fakes.hall import Machine
@@ -234,6 +237,38 @@ async def test_a_seat_that_is_moved_as_its_session_begins_is_shown_the_log_that_
         await hall.send("meanwhile", "m-side", conversation=side)
         await hall.ended("m-side")
         await session.confirm(hall.house, seat.seat, begun.projection_id)
+        assert "meanwhile" in (await seat.takes()).content
+
+
+@virtual
+async def test_what_is_confirmed_just_as_its_seat_is_moved_is_not_taken_for_the_other_log(
+    clock: FakeClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # proves: HAND-2, HAND-3
+    async with Machine(tmp_path, clock).on() as hall, asyncio.TaskGroup() as tasks:
+        side = await hall.make("side")
+        first = await opened(hall, "native-2", conversation=side, pid=200)
+        await first.says("I was here")
+        await first.detach()
+        await hall.send("meanwhile", "m-side", conversation=side)
+        await hall.ended("m-side")
+        for n in range(9):
+            await hall.send(f"line {n}", f"m-{n}")
+            await hall.ended(f"m-{n}")
+        seat = await opened(hall)
+        begun = await seat.starts(confirm=False)
+        confirming: list[asyncio.Task[object]] = []
+
+        async def late(house: House, *seats: str) -> None:
+            """The move is on disk, and not known here yet."""
+            work = caught(session.confirm(house, seat.seat, begun.projection_id))
+            confirming.append(tasks.create_task(work))
+            await clock.sleep(1)
+            await refresh(house, *seats)
+
+        monkeypatch.setattr(attachment, "refresh", late)
+        await seat.attach(side)
+        assert isinstance(await confirming[0], EventNotFoundError)
         assert "meanwhile" in (await seat.takes()).content
 
 

@@ -9,6 +9,7 @@ from clankie.core.seat_errors import EventNotFoundError, OccupantChangedError, S
 from clankie.core.session import Continuity, continues
 from clankie.host import journal, selfstate
 from clankie.host.seats.attachment import handover, let_go
+from clankie.host.seats.desk import fenced
 from clankie.host.waiting import to_the_end
 
 if TYPE_CHECKING:
@@ -84,15 +85,17 @@ async def confirm(house: House, seat: str, projection_id: str) -> None:
         EventNotFoundError: nobody waits for this; the context will be told again.
     """
     chair = house.desk.chair(seat)
-    found = chair.projections.get(projection_id)
-    if found is None:
-        raise EventNotFoundError(projection_id)
-    session, cursor = found
-    if cursor is not None:
-        await house.store.seats.projected(seat, session, cursor)
-        chair.projections[projection_id] = (session, None)
-        # A span that this covers is told already.
-        chair.look()
+    # Nobody moves it meanwhile: what it was shown says nothing of any other log.
+    async with fenced(house.desk, chair.seat.conversation):
+        found = chair.projections.get(projection_id)
+        if found is None:
+            raise EventNotFoundError(projection_id)
+        session, cursor = found
+        if cursor is not None:
+            await house.store.seats.projected(seat, session, cursor)
+            chair.projections[projection_id] = (session, None)
+            # A span that this covers is told already.
+            chair.look()
 
 
 async def _continued(house: House, chair: Chair, session_id: str, source: str) -> None:
