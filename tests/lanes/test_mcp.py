@@ -349,7 +349,7 @@ async def test_settings_are_followed_and_no_program_outlives_them(tmp_path: Path
 
 async def test_a_start_that_hangs_does_not_hold_the_end(tmp_path: Path) -> None:
     async with servers(tmp_path) as house:
-        reader = McpServer(command="/bin/sh", args=("-c", "exec sleep 600"))
+        reader = McpServer(command="/bin/sh", args=("-c", "exec sleep 600"), timeout=2)
         house.use(slow=reader)
         assert house.one().state == "starting"
         async with asyncio.timeout(50):
