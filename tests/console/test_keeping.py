@@ -78,6 +78,12 @@ def test_what_cannot_be_attached_is_said(desk: Desk, tmp_path: Path) -> None:
     screen = desk.open()
     screen.page.locator("input[type=file]").set_input_files(tmp_path / "it.exe")
     expect(screen.page.locator("#toasts")).to_contain_text("it.exe was not attached.")
+    # It is said where it hides nothing of what one is writing.
+    said = screen.page.locator("#toasts").bounding_box()
+    writing = screen.page.locator(".composer").bounding_box()
+    assert said is not None
+    assert writing is not None
+    assert said["y"] + said["height"] <= writing["y"]
     screen.foreseen("415|422")
 
 
