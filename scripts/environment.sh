@@ -177,16 +177,18 @@ take_environment_lock() {
         fi
     done
     holds_lock_directory=yes
-    echo $$ >"$environment_dir.lock.d/pid"
+    # Our own number: $$ is that of the shell around us, which may die while we clear away.
+    (exec sh -c 'echo $PPID') >"$environment_dir.lock.d/pid"
 }
 
 leave_environment_lock() {
-    rm -rf "$environment_dir".building.*
+    [ -z "$new" ] || rm -rf "$new"
     [ -z "$holds_lock_directory" ] || rm -rf "$environment_dir.lock.d"
 }
 
 make_environment() {
     holds_lock_directory=
+    new=
     take_environment_lock
     trap leave_environment_lock EXIT
     trap 'exit 130' INT

@@ -298,6 +298,24 @@ def test_two_starts_at_once_make_one_environment(checkout: Checkout, flock: bool
 
 
 @pytest.mark.parametrize("flock", [True, False])
+def test_what_a_killed_launcher_leaves_working_is_waited_for(
+    checkout: Checkout, flock: bool
+) -> None:
+    if not flock:
+        (checkout.bin / "flock").unlink(missing_ok=True)
+    with blocked_start(checkout) as first:
+        first.kill()  # the shell alone: its installation goes on, and holds the lock
+        first.wait(timeout=60)
+        with checkout.start("second") as second:
+            assert second.stderr is not None
+            assert "waiting" in second.stderr.readline()
+            (checkout.fake / "pip-waits").write_text("go", encoding="utf-8")
+            assert second.communicate(timeout=60)[0] == "clankie second\n"
+    assert len(checkout.log("pip")) == 1
+    assert checkout.left_behind() == [".venv"]
+
+
+@pytest.mark.parametrize("flock", [True, False])
 @pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGTERM])
 def test_a_killed_start_is_made_good_by_the_next(
     checkout: Checkout, flock: bool, by: signal.Signals
